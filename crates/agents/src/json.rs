@@ -1,0 +1,340 @@
+//! Lenient views of JSON: a record is looked at, never converted. A field that is missing, `null` or of another
+//! type than expected is simply not there, so no native record can make a reader fail; text that serde_json
+//! refuses elsewhere (lone surrogates, deep nesting, duplicate keys) can be looked at like any other.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// One JSON value, verbatim.
+#[derive(Clone, Copy)]
+pub struct Json<'a>(&'a RawValue);
+
+impl<'a> Json<'a> {
+    /// Looks at a text, if it is JSON.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        serde_json::from_str(text).ok().map(Self)
+    }
+
+    /// The value as it was written.
+    #[must_use]
+    pub fn raw(self) -> &'a RawValue {
+        self.0
+    }
+
+    /// The value as it was written, to keep.
+    #[must_use]
+    pub fn to_raw(self) -> Box<RawValue> {
+        self.0.to_owned()
+    }
+
+    /// The text as it was written.
+    #[must_use]
+    pub fn text(self) -> &'a str {
+        self.0.get()
+    }
+
+    /// Its fields; none if it is not an object.
+    #[must_use]
+    pub fn object(self) -> Object<'a> {
+        if !self.is_object() {
+            return Object::default();
+        }
+        serde_json::from_str(self.text()).unwrap_or_default()
+    }
+
+    /// Its elements; none if it is not an array.
+    #[must_use]
+    pub fn array(self) -> Vec<Self> {
+        if !self.text().starts_with('[') {
+            return Vec::new();
+        }
+        serde_json::from_str::<Vec<&RawValue>>(self.text())
+            .map_or_else(|_| Vec::new(), |v| v.into_iter().map(Self).collect())
+    }
+
+    /// Its text, if it is a string. Half of a surrogate pair becomes U+FFFD.
+    #[must_use]
+    pub fn str(self) -> Option<Cow<'a, str>> {
+        let inner = self.text().strip_prefix('"')?.strip_suffix('"')?;
+        if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+            return Some(Cow::Borrowed(inner));
+        }
+        match serde_json::from_str::<String>(self.text()) {
+            Ok(text) => Some(Cow::Owned(text)),
+            Err(_) => serde_json::from_str::<Lossy>(self.text()).ok().map(|lossy| Cow::Owned(lossy.0)),
+        }
+    }
+
+    /// Its value, if it is a whole number that is not negative.
+    #[must_use]
+    pub fn u64(self) -> Option<u64> {
+        self.text().parse().ok().or_else(|| self.f64().filter(|f| *f >= 0.0 && f.fract() == 0.0).map(saturate))
+    }
+
+    /// Its value, if it is a whole number.
+    #[must_use]
+    pub fn i64(self) -> Option<i64> {
+        self.text().parse().ok()
+    }
+
+    /// Its value, if it is a number.
+    #[must_use]
+    pub fn f64(self) -> Option<f64> {
+        let first = self.text().bytes().next()?;
+        (first == b'-' || first.is_ascii_digit())
+            .then(|| self.text().parse().ok())
+            .flatten()
+            .filter(|f: &f64| f.is_finite())
+    }
+
+    /// Its value, if it is `true` or `false`.
+    #[must_use]
+    pub fn bool(self) -> Option<bool> {
+        self.text().parse().ok()
+    }
+
+    /// It is `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.text() == "null"
+    }
+
+    /// It is an object.
+    #[must_use]
+    pub fn is_object(self) -> bool {
+        self.text().starts_with('{')
+    }
+
+    /// The text of a string, the JSON of anything else: for showing.
+    #[must_use]
+    pub fn display(self) -> Cow<'a, str> {
+        self.str().unwrap_or(Cow::Borrowed(self.text()))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate, and that is wanted")]
+fn saturate(number: f64) -> u64 {
+    number as u64
+}
+
+/// The fields of a JSON object, in their order, duplicates included.
+#[derive(Default)]
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Object<'a> {
+    /// A field that is there and not `null`. Of duplicates, the first.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Json<'a>> {
+        self.0.iter().find(|(k, v)| k == key && v.get() != "null").map(|(_, v)| Json(v))
+    }
+
+    /// The field is there, be it `null`.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(k, _)| k == key)
+    }
+
+    /// There are no fields, or it was no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All fields in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Json<'a>)> {
+        self.0.iter().map(|(k, v)| (k.as_ref(), Json(v)))
+    }
+
+    /// A field's text.
+    #[must_use]
+    pub fn str(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.get(key)?.str()
+    }
+
+    /// A field's text, to keep.
+    #[must_use]
+    pub fn string(&self, key: &str) -> Option<String> {
+        self.str(key).map(Cow::into_owned)
+    }
+
+    /// A field's text that is not empty, to keep.
+    #[must_use]
+    pub fn filled(&self, key: &str) -> Option<String> {
+        self.string(key).filter(|s| !s.is_empty())
+    }
+
+    /// A field's text compared.
+    #[must_use]
+    pub fn is(&self, key: &str, text: &str) -> bool {
+        self.str(key).is_some_and(|s| s == text)
+    }
+
+    /// A field's number.
+    #[must_use]
+    pub fn u64(&self, key: &str) -> Option<u64> {
+        self.get(key)?.u64()
+    }
+
+    /// A field's number, 0 if it is not there.
+    #[must_use]
+    pub fn count(&self, key: &str) -> u64 {
+        self.u64(key).unwrap_or(0)
+    }
+
+    /// A field's number as an exit code or another small integer.
+    #[must_use]
+    pub fn i32(&self, key: &str) -> Option<i32> {
+        self.get(key)?.i64()?.try_into().ok()
+    }
+
+    /// A field's number as an HTTP status.
+    #[must_use]
+    pub fn status(&self, key: &str) -> Option<u16> {
+        self.u64(key)?.try_into().ok()
+    }
+
+    /// A field's number.
+    #[must_use]
+    pub fn f64(&self, key: &str) -> Option<f64> {
+        self.get(key)?.f64()
+    }
+
+    /// A field that is `true`.
+    #[must_use]
+    pub fn is_true(&self, key: &str) -> bool {
+        self.get(key).and_then(Json::bool).unwrap_or(false)
+    }
+
+    /// The fields of a field; none if it is no object.
+    #[must_use]
+    pub fn object(&self, key: &str) -> Self {
+        self.get(key).map(Json::object).unwrap_or_default()
+    }
+
+    /// The elements of a field; none if it is no array.
+    #[must_use]
+    pub fn array(&self, key: &str) -> Vec<Json<'a>> {
+        self.get(key).map(Json::array).unwrap_or_default()
+    }
+
+    /// The texts of a field that is an array of strings.
+    #[must_use]
+    pub fn strings(&self, key: &str) -> Vec<String> {
+        self.array(key).into_iter().filter_map(|v| v.str().map(Cow::into_owned)).collect()
+    }
+
+    /// A field, to keep as it was written.
+    #[must_use]
+    pub fn raw(&self, key: &str) -> Option<Box<RawValue>> {
+        self.get(key).map(Json::to_raw)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Object<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::with_capacity(12);
+        while let Some(Key(key)) = map.next_key()? {
+            fields.push((key, map.next_value()?));
+        }
+        Ok(Object(fields))
+    }
+}
+
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(TextOfBytes).map(Key)
+    }
+}
+
+struct Lossy(String);
+
+impl<'de> Deserialize<'de> for Lossy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(TextOfBytes).map(|text| Self(text.into_owned()))
+    }
+}
+
+/// serde_json gives strings as bytes without checking surrogates.
+struct TextOfBytes;
+
+impl<'de> Visitor<'de> for TextOfBytes {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(String::from_utf8_lossy(bytes))
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    fn json(text: &str) -> Json<'_> {
+        Json::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_as_expected_is_not_there() {
+        let object = json(r#"{"n":"7","s":7,"o":[],"a":{},"z":null,"b":"true"}"#).object();
+        assert_eq!(object.u64("n"), None);
+        assert_eq!(object.str("s"), None);
+        assert!(object.object("o").is_empty() && object.array("a").is_empty());
+        assert!(object.get("z").is_none() && object.has("z"));
+        assert!(!object.is_true("b"));
+    }
+
+    #[test]
+    fn what_serde_json_refuses_can_be_looked_at() {
+        assert_eq!(json(r#"{"a":"x\ud800y"}"#).object().str("a").unwrap(), "x\u{fffd}\u{fffd}\u{fffd}y");
+        assert_eq!(json(r#"{"\udc00":1,"b":2}"#).object().u64("b"), Some(2));
+        assert_eq!(json(r#"{"id":"first","id":"second"}"#).object().str("id").unwrap(), "first");
+        let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+        assert_eq!(json(&deep).array().len(), 1);
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(json("3.0").u64(), Some(3));
+        assert_eq!(json("-3").u64(), None);
+        assert_eq!(json("1e30").u64(), Some(u64::MAX));
+        assert_eq!(json("-3").i64(), Some(-3));
+    }
+}

@@ -1,0 +1,177 @@
+//! Items: begun, grown, finished.
+
+use switchboard_event::{Body, Delta, Details, Field, Id, Item, Status};
+
+use super::{Open, Place, Scribe};
+
+/// How much text of an open item is kept. Beyond it only the deltas have it, so that a session's memory stays
+/// bounded; an agent that repeats the whole text at the end still gives the whole item.
+const KEEP: usize = 4 << 20;
+
+impl Scribe {
+    /// Work on an item began. If it had begun already, it is now this.
+    pub fn item_started(&mut self, id: &Id, item: Item) {
+        if self.item_is_open(id) {
+            return self.item_set(id, item);
+        }
+        let place = self.place.clone();
+        self.start_at(id, item, place);
+    }
+
+    fn start_at(&mut self, id: &Id, item: Item, place: Place) {
+        self.ensure_started();
+        self.open.push(Open { id: id.clone(), item: item.clone(), place: place.clone(), at: self.at });
+        self.push(Some(id.clone()), place, Body::ItemStarted(Box::new(item)));
+    }
+
+    /// Text was added to an item that is open; false if it is not, and nothing is written.
+    pub fn item_append(&mut self, id: &str, field: Field, part: u32, text: &str) -> bool {
+        let Some(open) = self.open.iter_mut().find(|open| open.id == *id) else {
+            return false;
+        };
+        grow(&mut open.item.details, field, text);
+        let (id, place) = (open.id.clone(), open.place.clone());
+        self.push(Some(id), place, Body::ItemDelta(Delta::Append { field, part, text: text.to_owned() }));
+        true
+    }
+
+    /// An open item is now this.
+    pub fn item_set(&mut self, id: &str, item: Item) {
+        let Some(open) = self.open.iter_mut().find(|open| open.id == *id) else {
+            return;
+        };
+        open.item = item.clone();
+        let (id, place) = (open.id.clone(), open.place.clone());
+        self.push(Some(id), place, Body::ItemDelta(Delta::Set { patch: Box::new(item) }));
+    }
+
+    /// An open item is still going on; false if it is not open, and nothing is written.
+    pub fn item_progress(
+        &mut self,
+        id: &str,
+        elapsed_ms: Option<u64>,
+        ratio: Option<f64>,
+        text: Option<String>,
+    ) -> bool {
+        let Some(open) = self.open.iter().find(|open| open.id == *id) else {
+            return false;
+        };
+        let (id, place) = (open.id.clone(), open.place.clone());
+        self.push(Some(id), place, Body::ItemDelta(Delta::Progress { elapsed_ms, ratio, text }));
+        true
+    }
+
+    /// An item is finished, and this is all of it. One that never began is begun first, without its content.
+    /// What the agent does not repeat (the call, the reply, the time it took) is taken from the beginning.
+    pub fn item_completed(&mut self, id: &Id, item: Item) {
+        if !self.item_is_open(id) {
+            let place = self.place.clone();
+            self.start_at(id, hollow(&item), place);
+        }
+        let Some(index) = self.open.iter().position(|open| open.id == *id) else {
+            return;
+        };
+        let open = self.open.remove(index);
+        self.complete(open, item);
+    }
+
+    /// An open item is finished as it is; false if it is not open, and nothing is written.
+    pub fn item_closed(&mut self, id: &str, status: Status) -> bool {
+        let Some(index) = self.open.iter().position(|open| open.id == *id) else {
+            return false;
+        };
+        let open = self.open.remove(index);
+        let item = open.item.clone().with_status(status);
+        self.complete(open, item);
+        true
+    }
+
+    pub(super) fn complete(&mut self, open: Open, mut item: Item) {
+        if item.status == Status::Running {
+            item.status = Status::Completed;
+        }
+        item.call = item.call.or(open.item.call);
+        item.reply = item.reply.or(open.item.reply);
+        item.duration_ms = item.duration_ms.or_else(|| Some(self.at.millis_since(open.at)).filter(|ms| *ms > 0));
+        self.push(Some(open.id), open.place, Body::ItemCompleted(Box::new(item)));
+    }
+
+    /// An item is open.
+    #[must_use]
+    pub fn item_is_open(&self, id: &str) -> bool {
+        self.open.iter().any(|open| open.id == *id)
+    }
+
+    /// An open item as it is now.
+    #[must_use]
+    pub fn item(&self, id: &str) -> Option<&Item> {
+        self.open.iter().find(|open| open.id == *id).map(|open| &open.item)
+    }
+
+    /// Changes an open item without writing an event: news that only matter when it is finished.
+    pub fn item_mut(&mut self, id: &str) -> Option<&mut Item> {
+        self.open.iter_mut().find(|open| open.id == *id).map(|open| &mut open.item)
+    }
+
+    /// The ids of all open items of the main conversation, or of a subagent's thread.
+    #[must_use]
+    pub fn open_items(&self, thread: Option<&str>) -> Vec<Id> {
+        self.open.iter().filter(|open| open.place.thread.as_deref() == thread).map(|open| open.id.clone()).collect()
+    }
+}
+
+/// The item as it was when it began: nothing said, nothing printed.
+fn hollow(item: &Item) -> Item {
+    let mut item = item.clone().with_status(Status::Running);
+    item.duration_ms = None;
+    if let Some(call) = &mut item.call {
+        call.error = None;
+        call.content.clear();
+    }
+    match &mut item.details {
+        Details::AgentMessage(message) => message.text.clear(),
+        Details::Reasoning(reasoning) => (reasoning.text, reasoning.summary) = (None, None),
+        Details::Command(command) => {
+            command.output.clear();
+            command.exit_code = None;
+        }
+        Details::Mcp(mcp) => (mcp.result, mcp.error) = (None, None),
+        Details::WebSearch(search) => search.results = None,
+        Details::Tool(tool) => {
+            tool.output.clear();
+            tool.result = None;
+        }
+        Details::Subagent(subagent) => subagent.result = None,
+        Details::FileChange(change) => change.output = None,
+        Details::UserMessage(_) | Details::Plan(_) | Details::Unknown(_) => {}
+    }
+    item
+}
+
+fn grow(details: &mut Details, field: Field, text: &str) {
+    match (details, field) {
+        (Details::AgentMessage(m), Field::Text) => m.truncated |= keep(&mut m.text, text),
+        (Details::Reasoning(r), Field::Text) => r.truncated |= keep(r.text.get_or_insert_default(), text),
+        (Details::Reasoning(r), Field::Summary) => r.truncated |= keep(r.summary.get_or_insert_default(), text),
+        (Details::Command(c), Field::Output) => c.truncated |= keep(&mut c.output, text),
+        (Details::Plan(p), Field::Text) => {
+            keep(p.text.get_or_insert_default(), text);
+        }
+        (Details::Tool(t), Field::Output) => {
+            keep(&mut t.output, text);
+        }
+        _ => {}
+    }
+}
+
+/// Adds what fits; true if something did not.
+fn keep(kept: &mut String, text: &str) -> bool {
+    let room = KEEP.saturating_sub(kept.len());
+    if text.len() <= room {
+        kept.push_str(text);
+        return false;
+    }
+    let fits = text.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= room).last().unwrap_or(0);
+    kept.push_str(text.get(..fits).unwrap_or_default());
+    true
+}

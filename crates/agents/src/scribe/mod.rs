@@ -1,0 +1,195 @@
+//! The scribe: writes events down and keeps the books, so that no reader has to. It knows what is open, numbers
+//! the turns, puts each record on the first event that it caused, and closes what an agent leaves open.
+//! What a record means is not known here.
+
+mod close;
+mod items;
+mod session;
+mod turns;
+
+use switchboard_event::{Body, Event, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
+
+pub use session::Ending;
+
+use crate::{Start, Why};
+
+/// Writes the events of one run.
+pub struct Scribe {
+    out: Vec<Event>,
+    next_seq: u64,
+    agent: Id,
+    run: u32,
+    at: Timestamp,
+    began: Timestamp,
+    /// The record being read, until an event takes it, and then the event that took it.
+    native: Option<Native>,
+    cause: Option<u64>,
+    place: Place,
+    start: Start,
+    agent_session: Option<Id>,
+    started: bool,
+    /// The agent said that the session is over.
+    declared: Option<Ending>,
+    info: Info,
+    turns: u32,
+    turn: Option<u32>,
+    last_turn: Option<TurnStatus>,
+    last_error: Option<switchboard_event::Fault>,
+    open: Vec<Open>,
+    requests: Vec<OpenRequest>,
+    interrupted: bool,
+    stopping: Option<Why>,
+    exit: Option<(Option<i32>, Option<i32>)>,
+}
+
+/// Where events belong: to the main conversation, or to a subagent.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Place {
+    parent: Option<Id>,
+    thread: Option<Id>,
+}
+
+struct Open {
+    id: Id,
+    item: Item,
+    place: Place,
+    at: Timestamp,
+}
+
+struct OpenRequest {
+    id: Id,
+    item: Option<Id>,
+    place: Place,
+}
+
+impl Scribe {
+    pub(crate) fn new(agent: &str, run: u32, next_seq: u64, turns: u32, start: Start) -> Self {
+        Self {
+            out: Vec::new(),
+            next_seq,
+            agent: Id::from(agent),
+            run,
+            at: Timestamp::default(),
+            began: Timestamp::default(),
+            native: None,
+            cause: None,
+            place: Place::default(),
+            start,
+            agent_session: None,
+            started: false,
+            declared: None,
+            info: Info::default(),
+            turns,
+            turn: None,
+            last_turn: None,
+            last_error: None,
+            open: Vec::new(),
+            requests: Vec::new(),
+            interrupted: false,
+            stopping: None,
+            exit: None,
+        }
+    }
+
+    /// A record is about to be read.
+    pub(crate) fn begin(&mut self, native: Option<Native>, at: Timestamp) {
+        self.native = native;
+        self.cause = None;
+        self.place = Place::default();
+        self.at = at;
+    }
+
+    /// A record has been read; what nobody took becomes a notice of its own.
+    pub(crate) fn settle(&mut self, notice: impl FnOnce() -> Notice) {
+        if self.native.is_some() {
+            self.notice(notice());
+        }
+        self.cause = None;
+        self.place = Place::default();
+    }
+
+    pub(crate) fn drain(&mut self) -> std::vec::Drain<'_, Event> {
+        self.out.drain(..)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.at
+    }
+
+    /// The record says itself when it happened.
+    pub fn happened(&mut self, at: Option<Timestamp>) {
+        if let Some(at) = at {
+            self.at = at;
+        }
+    }
+
+    /// What follows in this record belongs to a subagent: the item it works under, and its thread.
+    pub fn within(&mut self, parent: Option<Id>, thread: Option<Id>) {
+        self.place = Place { parent, thread };
+    }
+
+    /// An id that is only unique in one process of the agent, made unique in the session.
+    #[must_use]
+    pub fn local_id(&self, id: &str) -> Id {
+        Id::from(format!("r{}.{id}", self.run))
+    }
+
+    /// What is known about the session beside what its agent says.
+    #[must_use]
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// Tokens were used. A reader reports each model reply once.
+    pub fn usage(&mut self, usage: Usage) {
+        if !usage.is_zero() || usage.cumulative {
+            self.write(None, Body::Usage(Box::new(usage)));
+        }
+    }
+
+    /// Something else to know.
+    pub fn notice(&mut self, notice: Notice) {
+        self.write(None, Body::Notice(Box::new(notice)));
+    }
+
+    /// Something else to know about an item.
+    pub fn notice_about(&mut self, item: Option<Id>, notice: Notice) {
+        self.write(item, Body::Notice(Box::new(notice)));
+    }
+
+    fn write(&mut self, item: Option<Id>, body: Body) {
+        let place = self.place.clone();
+        self.write_at(item, place, body);
+    }
+
+    fn write_at(&mut self, item: Option<Id>, place: Place, body: Body) {
+        self.ensure_started();
+        self.push(item, place, body);
+    }
+
+    fn push(&mut self, item: Option<Id>, place: Place, body: Body) {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        let native = self.native.take();
+        let cause = if native.is_some() {
+            self.cause = Some(seq);
+            None
+        } else {
+            self.cause
+        };
+        self.out.push(Event {
+            seq,
+            session: Id::default(),
+            at: self.at,
+            agent: self.agent.clone(),
+            run: self.run,
+            turn: self.turn,
+            item,
+            parent: place.parent,
+            thread: place.thread,
+            body,
+            native,
+            cause,
+        });
+    }
+}

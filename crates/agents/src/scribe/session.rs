@@ -1,0 +1,199 @@
+//! Sessions: who they are, what is known about them, how they end.
+
+use switchboard_event::{
+    Body, Decider, EndReason, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted, SessionUpdated,
+    raw,
+};
+
+use super::{Place, Scribe};
+use crate::Why;
+
+/// How a session ended, by the agent's own word.
+pub struct Ending {
+    /// How.
+    pub reason: EndReason,
+    /// Why, if it failed.
+    pub error: Option<Fault>,
+}
+
+impl Scribe {
+    /// The agent's own id of the session. Only the first counts: what has another id is a subagent's.
+    pub fn identify(&mut self, session: &str) {
+        if self.agent_session.is_none() && !session.is_empty() {
+            self.agent_session = Some(Id::from(session));
+        }
+    }
+
+    /// The agent's own id of the session, once it is known.
+    #[must_use]
+    pub fn session(&self) -> Option<&Id> {
+        self.agent_session.as_ref()
+    }
+
+    /// The session continues another; to be said before anything else is written.
+    pub fn resumed(&mut self, from: Id) {
+        self.start.resumed.get_or_insert(from);
+    }
+
+    /// The settings that the agent says it runs with; to be said before anything else is written.
+    pub fn config(&mut self, adjust: impl FnOnce(&mut SessionConfig)) {
+        adjust(&mut self.start.config);
+    }
+
+    /// What is known about the session now. Only what is new is written.
+    pub fn info(&mut self, info: Info) {
+        if !self.started {
+            self.info = info;
+            self.ensure_started();
+            return;
+        }
+        let news = news(&self.info, &info);
+        if raw(&news).get() != "{}" {
+            remember(&mut self.info, &info);
+            self.write(None, Body::SessionUpdated(Box::new(SessionUpdated { info: news })));
+        }
+    }
+
+    /// The model in use, as far as it is known.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.info.model.as_deref()
+    }
+
+    /// The folder the agent works in, as far as it is known.
+    #[must_use]
+    pub fn cwd(&self) -> Option<&str> {
+        self.info.cwd.as_deref().or(self.start.config.working_directory.as_deref())
+    }
+
+    /// A path made absolute, where the folder is known.
+    #[must_use]
+    pub fn absolute(&self, path: &str) -> String {
+        match self.cwd() {
+            Some(cwd) if !path.starts_with('/') && !path.is_empty() => {
+                format!("{}/{}", cwd.trim_end_matches('/'), path.trim_start_matches("./"))
+            }
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The session is over by the agent's own word: everything open is closed. The end itself is written when
+    /// the stream ends, since it must be the last event, unless the agent begins another turn after all.
+    pub fn session_ending(&mut self, ending: Ending) {
+        self.ensure_started();
+        self.close_all(&ending);
+        self.declared = Some(ending);
+    }
+
+    pub(super) fn ensure_started(&mut self) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        self.began = self.at;
+        let mut config = self.start.config.clone();
+        config.agent_type.get_or_insert_with(|| self.agent.to_string());
+        config.model = config.model.take().or_else(|| self.info.model.clone());
+        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
+        let body = SessionStarted {
+            run: self.run,
+            resumed: self.start.resumed.clone().map(|from| Resumed {
+                fork: self.agent_session.as_ref().is_some_and(|id| *id != from),
+                from: Some(from),
+            }),
+            agent_session: self.agent_session.clone(),
+            config,
+            info: self.info.clone(),
+        };
+        self.push(None, Place::default(), Body::SessionStarted(Box::new(body)));
+    }
+
+    /// The stream is over. Says how the session ended, from all that was seen.
+    pub(crate) fn finish(&mut self) {
+        self.ensure_started();
+        let (ending, by) = match self.declared.take() {
+            Some(ending) => (ending, Decider::Agent),
+            None => (self.ending(), Decider::Switchboard),
+        };
+        self.close_all(&ending);
+        self.end_session(ending, by);
+    }
+
+    fn ending(&self) -> Ending {
+        use switchboard_event::{ErrorCode, TurnStatus};
+        let failed = |message: &str| Ending {
+            reason: EndReason::Failed,
+            error: Some(self.last_error.clone().unwrap_or_else(|| Fault::new(ErrorCode::ProtocolError, message))),
+        };
+        match (self.stopping, self.turn.is_some(), self.last_turn) {
+            (Some(Why::Timeout), ..) => Ending {
+                reason: EndReason::Timeout,
+                error: Some(Fault::new(ErrorCode::Timeout, "the session took too long")),
+            },
+            (Some(Why::Cancelled), true, _) => Ending { reason: EndReason::Cancelled, error: None },
+            (_, true, _) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
+            (_, true, _) => failed("the stream ended in the middle of a turn"),
+            (_, false, Some(TurnStatus::Completed)) => Ending { reason: EndReason::Completed, error: None },
+            (_, false, Some(TurnStatus::Interrupted)) => Ending { reason: EndReason::Cancelled, error: None },
+            (_, false, Some(TurnStatus::Failed)) => failed("the last turn failed"),
+            (Some(Why::Cancelled), false, None) => Ending { reason: EndReason::Cancelled, error: None },
+            (None, false, None) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
+            (None, false, None) => failed("the stream ended before the agent did anything"),
+        }
+    }
+
+    fn end_session(&mut self, ending: Ending, by: Decider) {
+        let (exit_code, signal) = self.exit.unwrap_or_default();
+        let body = SessionEnded {
+            reason: ending.reason,
+            error: ending.error,
+            exit_code,
+            signal,
+            duration_ms: self.at.millis_since(self.began),
+            by,
+        };
+        self.push(None, Place::default(), Body::SessionEnded(Box::new(body)));
+    }
+
+    pub(crate) fn stopping(&mut self, why: Why) {
+        self.stopping = Some(why);
+    }
+
+    pub(crate) fn exited(&mut self, code: Option<i32>, signal: Option<i32>) {
+        self.exit = Some((code, signal));
+    }
+
+    /// The stream shows that somebody interrupted the turn.
+    pub fn interrupted(&mut self) {
+        self.interrupted = true;
+    }
+}
+
+/// The fields of `new` that `known` does not have.
+fn news(known: &Info, new: &Info) -> Info {
+    macro_rules! changed {
+        ($($field:ident),*) => { Info {
+            $($field: if new.$field == known.$field { Default::default() } else { new.$field.clone() },)*
+            capabilities: match (&new.capabilities, &known.capabilities) {
+                (Some(new), Some(known)) if new.get() == known.get() => None,
+                (new, _) => new.clone(),
+            },
+        }};
+    }
+    changed!(
+        cwd, model, provider, mode, title, version, status, tools, commands, modes, models, options, mcp, agents,
+        context
+    )
+}
+
+/// Takes over what is known; what is not said stays as it was.
+fn remember(known: &mut Info, new: &Info) {
+    macro_rules! take {
+        (options: $($o:ident),*; lists: $($l:ident),*) => {
+            $(if new.$o.is_some() { known.$o.clone_from(&new.$o); })*
+            $(if !new.$l.is_empty() { known.$l.clone_from(&new.$l); })*
+        };
+    }
+    take!(options: cwd, model, provider, mode, title, version, status, context, capabilities;
+          lists: tools, commands, modes, models, options, mcp, agents);
+}

@@ -1,0 +1,83 @@
+//! Turns and requests.
+
+use switchboard_event::{Body, Id, RequestOpened, RequestResolved, TurnCompleted, TurnStarted, TurnStatus};
+
+use super::{OpenRequest, Place, Scribe};
+
+impl Scribe {
+    /// A turn began. One that is still open is closed first.
+    pub fn turn_started(&mut self, turn: TurnStarted) {
+        self.ensure_started();
+        self.close_stale_turn();
+        self.turns += 1;
+        self.turn = Some(self.turns);
+        self.interrupted = false;
+        self.declared = None;
+        self.push(None, Place::default(), Body::TurnStarted(Box::new(turn)));
+    }
+
+    /// Begins a turn if none is open: agents without a word for it begin one by doing something.
+    pub fn ensure_turn(&mut self) {
+        if self.turn.is_none() {
+            let prompt = if self.turns == 0 { self.start.prompt.clone() } else { None };
+            self.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
+        }
+    }
+
+    /// A turn is open.
+    #[must_use]
+    pub fn in_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// How many turns there have been.
+    #[must_use]
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// The turn ended. What it left open is closed first; an end without a beginning gets one.
+    pub fn turn_completed(&mut self, turn: TurnCompleted) {
+        self.ensure_turn();
+        self.close_turn_items(turn.status);
+        self.end_turn(turn);
+    }
+
+    pub(super) fn end_turn(&mut self, turn: TurnCompleted) {
+        self.last_turn = Some(turn.status);
+        self.last_error = turn.error.clone().filter(|_| turn.status == TurnStatus::Failed);
+        self.push(None, Place::default(), Body::TurnCompleted(Box::new(turn)));
+        self.turn = None;
+    }
+
+    /// The agent waits for an answer. Asking again under the same id is nothing new.
+    pub fn request_opened(&mut self, item: Option<Id>, request: RequestOpened) {
+        if self.request_is_open(&request.request) {
+            return;
+        }
+        self.requests.push(OpenRequest { id: request.request.clone(), item: item.clone(), place: self.place.clone() });
+        self.write(item, Body::RequestOpened(Box::new(request)));
+    }
+
+    /// A request is open.
+    #[must_use]
+    pub fn request_is_open(&self, request: &str) -> bool {
+        self.requests.iter().any(|open| open.id == *request)
+    }
+
+    /// The ids of all open requests.
+    #[must_use]
+    pub fn open_requests(&self) -> Vec<Id> {
+        self.requests.iter().map(|open| open.id.clone()).collect()
+    }
+
+    /// A request was answered or withdrawn. False if it was not open: then nothing is written.
+    pub fn request_resolved(&mut self, resolved: RequestResolved) -> bool {
+        let Some(index) = self.requests.iter().position(|open| open.id == resolved.request) else {
+            return false;
+        };
+        let open = self.requests.remove(index);
+        self.write_at(open.item, open.place, Body::RequestResolved(Box::new(resolved)));
+        true
+    }
+}

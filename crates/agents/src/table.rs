@@ -1,0 +1,34 @@
+//! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
+
+use crate::{Reader, gemini};
+
+/// One kind of stream that can be read.
+pub struct Source {
+    /// Its name, as users type it.
+    pub name: &'static str,
+    /// The agent that speaks it.
+    pub agent: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// The JSON Schema that older descriptions give for its records.
+    pub schema: Option<&'static str>,
+    /// Makes a reader for it.
+    pub reader: fn() -> Box<dyn Reader>,
+}
+
+/// Every agent's sources, in the order in which they are shown.
+pub const SOURCES: &[&[Source]] = &[gemini::SOURCES];
+
+/// The names of all agents, each once.
+#[must_use]
+pub fn agents() -> Vec<&'static str> {
+    let mut names: Vec<_> = SOURCES.iter().copied().flatten().map(|source| source.agent).collect();
+    names.dedup();
+    names
+}
+
+/// Finds a source by its name.
+#[must_use]
+pub fn source(name: &str) -> Option<&'static Source> {
+    SOURCES.iter().copied().flatten().find(|source| source.name == name)
+}

@@ -1,0 +1,130 @@
+//! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
+//! session's id, times, the end, and the promise that no record is lost.
+
+use switchboard_event::{Event, Id, Level, Notice, Timestamp, Topic};
+
+use crate::{Note, Reader, Record, RecordBody, Scribe, Source, Start};
+
+/// How many records may pass before a session without an id gets one made up.
+const PATIENCE: usize = 64;
+
+/// What a translator is told from outside.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The session's id; by default the agent's own.
+    pub session: Option<Id>,
+    /// The id for a session whose agent never says one.
+    pub made_up: Id,
+    /// When the first record arrived, for a stream that has no times.
+    pub arrival: Timestamp,
+    /// Which run of the session this is, from 1.
+    pub run: u32,
+    /// How many events and turns the session has already.
+    pub events_before: u64,
+    /// How many turns the session has already.
+    pub turns_before: u32,
+    /// What is known about the session beside what its agent says.
+    pub start: Start,
+}
+
+/// Turns the records of one run into events.
+pub struct Translator {
+    reader: Box<dyn Reader>,
+    scribe: Scribe,
+    session: Option<Id>,
+    made_up: Id,
+    held: Vec<Event>,
+    records: usize,
+    now: Timestamp,
+}
+
+impl Translator {
+    /// A translator for one source of records.
+    #[must_use]
+    pub fn new(source: &Source, options: Options) -> Self {
+        let run = options.run.max(1);
+        Self {
+            reader: (source.reader)(),
+            scribe: Scribe::new(source.agent, run, options.events_before + 1, options.turns_before, options.start),
+            session: options.session,
+            made_up: options.made_up,
+            held: Vec::new(),
+            records: 0,
+            now: options.arrival,
+        }
+    }
+
+    /// Reads one record; gives the events that can be given now.
+    pub fn record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
+        self.now = record.at.unwrap_or(self.now);
+        self.scribe.begin(Some(record.to_native()), self.now);
+        match record.body {
+            RecordBody::Json(json) => self.reader.read(record.dir, json, &mut self.scribe),
+            RecordBody::Text(text) => self.reader.text(record.dir, text, &mut self.scribe),
+            RecordBody::Bytes(bytes) => {
+                self.scribe.notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
+            }
+        }
+        self.scribe.settle(|| unknown(record));
+        self.now = self.scribe.now();
+        self.records += 1;
+        self.give(out);
+    }
+
+    /// Hears what the wire never says.
+    pub fn note(&mut self, note: &Note<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
+        self.now = at.unwrap_or(self.now);
+        self.scribe.begin(None, self.now);
+        match note {
+            Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
+            Note::Stopping(why) => self.scribe.stopping(*why),
+            Note::Exited { code, signal } => self.scribe.exited(*code, *signal),
+        }
+        self.reader.note(note, &mut self.scribe);
+        self.give(out);
+    }
+
+    /// The stream is over: closes what is open and gives the rest.
+    pub fn end(&mut self, out: &mut Vec<Event>) {
+        self.scribe.begin(None, self.now);
+        self.reader.end(&mut self.scribe);
+        self.scribe.finish();
+        self.records = PATIENCE;
+        self.give(out);
+    }
+
+    /// The session's id, once it is known.
+    #[must_use]
+    pub fn session(&self) -> Option<&Id> {
+        self.session.as_ref()
+    }
+
+    fn give(&mut self, out: &mut Vec<Event>) {
+        if self.session.is_none() {
+            self.session = self.scribe.session().cloned();
+        }
+        if self.session.is_none() && self.records >= PATIENCE {
+            self.session = Some(self.made_up.clone());
+        }
+        let Some(session) = &self.session else {
+            self.held.extend(self.scribe.drain());
+            return;
+        };
+        let named = |mut event: Event| {
+            event.session = session.clone();
+            event
+        };
+        out.extend(self.held.drain(..).map(named));
+        out.extend(self.scribe.drain().map(named));
+    }
+}
+
+/// What becomes of a record that a reader has no words for.
+fn unknown(record: &Record<'_>) -> Notice {
+    let mut notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
+    if let RecordBody::Json(json) = record.body {
+        let fields = json.object();
+        notice.name = fields.filled("type").or_else(|| fields.filled("method"));
+    }
+    notice
+}

@@ -1,0 +1,80 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args as ArgGroup, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// One protocol for every coding agent.
+///
+/// Switchboard turns what coding agents say into one lossless event model, and writes it in the protocol that
+/// your client already speaks.
+#[derive(Parser)]
+#[command(name = "switchboard", version, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    Translate(Translate),
+    Schema(Schema),
+    Completions(Completions),
+}
+
+/// Translate an agent's recorded or live output into another protocol
+///
+/// Reads an agent's native records, one JSON object a line, and writes messages of a dialect, one JSON object a
+/// line, as they come. Nothing is lost: what has no word in the dialect is still in `--to events`, where every
+/// native record stands verbatim.
+///
+/// A transcript of both directions is recognised by its lines: {"dir":"in"|"out","t":SECONDS,"msg":RECORD}.
+#[derive(ArgGroup)]
+#[command(after_help = examples(), after_long_help = lists())]
+pub struct Translate {
+    /// Whose records these are; `--help` lists the sources
+    #[arg(long, value_name = "SOURCE")]
+    pub from: String,
+    /// The protocol to write; `--help` lists the dialects
+    #[arg(long, value_name = "DIALECT", default_value = "unified")]
+    pub to: String,
+    /// The session's id, in place of the agent's own
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// The records; standard input if it is `-` or left out
+    pub file: Option<PathBuf>,
+}
+
+/// Print the JSON Schema of a protocol
+///
+/// Without a name, lists the schemas there are.
+#[derive(ArgGroup)]
+pub struct Schema {
+    /// Which schema to print
+    pub name: Option<String>,
+}
+
+/// Print a completion script for a shell
+///
+/// For example: switchboard completions bash > ~/.local/share/bash-completion/completions/switchboard
+#[derive(ArgGroup)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}
+
+fn examples() -> &'static str {
+    "Examples:\n  \
+     claude -p --output-format stream-json --verbose \"say hi\" </dev/null | switchboard translate --from claude\n  \
+     switchboard translate --from codex --to trace session.jsonl > trace.jsonl"
+}
+
+fn lists() -> String {
+    let sources = switchboard_agents::SOURCES.iter().copied().flatten().map(|s| (s.name, s.title));
+    let dialects = switchboard_dialects::DIALECTS.iter().map(|d| (d.name, d.title));
+    let (sources, dialects) = (crate::failure::names(sources), crate::failure::names(dialects));
+    format!("Sources:\n{sources}\n\nDialects:\n{dialects}\n\n{}", examples())
+}

@@ -1,0 +1,51 @@
+//! What can go wrong in a command, what the user is told, and the exit code.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+/// Why a command failed.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// A name that is not in a list.
+    #[error("unknown {what} `{given}`\n\n{what}s:\n{known}")]
+    UnknownName {
+        /// What it should name.
+        what: &'static str,
+        /// What was typed.
+        given: String,
+        /// The right names, a line each.
+        known: String,
+    },
+    /// A file that cannot be opened or read.
+    #[error("cannot read {}: {cause}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+}
+
+impl Failure {
+    /// The exit code that the documentation promises.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::UnknownName { .. } | Self::Unreadable { .. } => 2,
+            Self::Output(_) => 5,
+        }
+    }
+
+    /// The reader of our output has seen enough.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// A list of names with a line about each, for people who typed another.
+pub fn names<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    list.map(|(name, title)| format!("  {name:<17} {title}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,47 @@
+//! Messages on their way out, as the bytes that go on the wire.
+
+use serde::Serialize;
+
+/// A buffer of finished messages, one JSON object each.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Messages {
+    /// Adds a message. One that cannot be written as JSON is left out; no type of ours is such.
+    pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) {
+        let start = self.bytes.len();
+        match serde_json::to_writer(&mut self.bytes, message) {
+            Ok(()) => self.ends.push(self.bytes.len()),
+            Err(_) => self.bytes.truncate(start),
+        }
+    }
+
+    /// The messages in their order, each as JSON.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Takes all out, so that the buffer can be used again.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        // One huge message must not cost its size for ever.
+        self.bytes.shrink_to(1 << 20);
+        self.ends.clear();
+    }
+}

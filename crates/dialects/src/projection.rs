@@ -1,0 +1,14 @@
+//! The contract between a dialect's folder and the rest.
+
+use switchboard_event::Event;
+
+use crate::Messages;
+
+/// Writes the events of one session as the messages of one protocol. The same events always give the same bytes.
+pub trait Projection: Send {
+    /// Writes the messages that one event means; often none, sometimes several.
+    fn event(&mut self, event: &Event, out: &mut Messages);
+
+    /// A copy that goes on from here, so that a reader who returns does not pay for the whole history.
+    fn snapshot(&self) -> Box<dyn Projection>;
+}

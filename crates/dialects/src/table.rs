@@ -1,0 +1,26 @@
+//! The dialects: the only place that names them all. A new dialect is one folder and one line here.
+
+use serde_json::Value;
+
+use crate::{Projection, events, unified};
+
+/// One outgoing protocol.
+pub struct Dialect {
+    /// Its name, as users type it.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// Makes a projection that begins at the first event of a session.
+    pub projection: fn() -> Box<dyn Projection>,
+    /// The JSON Schema of one message, given the names of all agents.
+    pub schema: fn(&[&str]) -> Value,
+}
+
+/// All dialects, in the order in which they are shown.
+pub const DIALECTS: &[Dialect] = &[unified::DIALECT, events::DIALECT];
+
+/// Finds a dialect by its name.
+#[must_use]
+pub fn dialect(name: &str) -> Option<&'static Dialect> {
+    DIALECTS.iter().find(|dialect| dialect.name == name)
+}

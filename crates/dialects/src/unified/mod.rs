@@ -1,0 +1,16 @@
+//! The unified events of the CLI agent streaming protocol: `sessionStarted` … `sessionEnded`, camelCase.
+
+mod project;
+mod schema;
+mod tools;
+mod wire;
+
+use crate::Dialect;
+
+/// The unified events.
+pub const DIALECT: Dialect = Dialect {
+    name: "unified",
+    title: "unified agent events: sessionStarted, textChunk, toolStarted, …",
+    projection: || Box::new(project::Unified::default()),
+    schema: schema::schema,
+};

@@ -1,0 +1,156 @@
+//! The messages, as the specification has them. One flat type: every message has the first four fields, and of
+//! the rest those that belong to its type. What is not known is left out, never `null`.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use switchboard_event::{ErrorKind, Event, SessionConfig, Timestamp, Usage};
+
+/// One message.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message<'a> {
+    pub id: MessageId<'a>,
+    pub session_id: &'a str,
+    pub timestamp: Timestamp,
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<&'a SessionConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_number: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_complete: Option<bool>,
+    /// Ours: which text this is, if it is not the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<ErrorKind>,
+    /// Ours: the tool call under which a subagent works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_tool_id: Option<&'a str>,
+}
+
+impl<'a> Message<'a> {
+    /// A message with its envelope and nothing else.
+    pub fn new(event: &'a Event, part: u32, kind: &'static str) -> Self {
+        Self {
+            id: MessageId { event, part },
+            session_id: &event.session,
+            timestamp: event.at,
+            kind,
+            agent_type: None,
+            config: None,
+            turn_number: None,
+            prompt: None,
+            content: None,
+            is_complete: None,
+            channel: None,
+            tool_id: None,
+            tool_name: None,
+            arguments: None,
+            output: None,
+            progress: None,
+            success: None,
+            result: None,
+            file_path: None,
+            change_type: None,
+            diff: None,
+            before: None,
+            after: None,
+            usage: None,
+            duration_ms: None,
+            reason: None,
+            error: None,
+            message: None,
+            error_type: None,
+            parent_tool_id: event.parent.as_deref(),
+        }
+    }
+}
+
+/// The event's id; the second message of an event and those after it add their number.
+pub struct MessageId<'a> {
+    event: &'a Event,
+    part: u32,
+}
+
+impl fmt::Display for MessageId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part {
+            0 => self.event.id().fmt(f),
+            part => write!(f, "{}.{part}", self.event.id()),
+        }
+    }
+}
+
+impl Serialize for MessageId<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The tokens of a turn. Input includes the cache, total is input and output.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_tokens: u64,
+    reasoning_tokens: u64,
+    total_tokens: u64,
+}
+
+impl From<Usage> for TokenUsage {
+    fn from(usage: Usage) -> Self {
+        let input_tokens = usage.all_input();
+        Self {
+            input_tokens,
+            output_tokens: usage.output,
+            cached_tokens: usage.cache_read,
+            reasoning_tokens: usage.reasoning,
+            total_tokens: input_tokens.saturating_add(usage.output),
+        }
+    }
+}

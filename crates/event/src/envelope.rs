@@ -1,0 +1,163 @@
+//! The envelope of an event, written and read by hand: a verbatim `native` does not pass through serde's
+//! tagged enums or `flatten`.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::{Body, Dir, Id, Kind, Native, NativeBody, Timestamp};
+
+/// One event of a session.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Its place in the session: 1, 2, 3, …
+    pub seq: u64,
+    /// The session.
+    pub session: Id,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The agent.
+    pub agent: Id,
+    /// Which process of the session, from 1.
+    pub run: u32,
+    /// The turn it belongs to.
+    pub turn: Option<u32>,
+    /// The item it is about.
+    pub item: Option<Id>,
+    /// The item under which a subagent works.
+    pub parent: Option<Id>,
+    /// The subagent's own thread; what carries one is not part of the answer.
+    pub thread: Option<Id>,
+    /// What happened.
+    pub body: Body,
+    /// The record that caused it, if this is the first event that it caused.
+    pub native: Option<Native>,
+    /// The event that carries the record that caused this one too.
+    pub cause: Option<u64>,
+}
+
+impl Event {
+    /// The id of the event: unique, and the same whenever the session is read again.
+    #[must_use]
+    pub fn id(&self) -> EventId {
+        EventId { session: fnv(self.session.as_bytes()), seq: self.seq }
+    }
+
+    /// Reads one event from its wire form.
+    ///
+    /// # Errors
+    /// If it is not JSON, or not an event.
+    pub fn from_json(text: &str) -> Result<Self, EventError> {
+        let wire: Wire<'_> = serde_json::from_str(text).map_err(EventError::Envelope)?;
+        let body = Body::read(wire.kind, wire.data.get()).map_err(|e| EventError::Data(wire.kind, e))?;
+        let native = wire.native.map(|raw| Native {
+            dir: wire.dir.unwrap_or_default(),
+            body: NativeBody::from_wire(raw, wire.enc.as_deref()),
+        });
+        Ok(Self {
+            seq: wire.seq,
+            session: wire.session,
+            at: wire.at,
+            agent: wire.agent,
+            run: wire.run,
+            turn: wire.turn,
+            item: wire.item,
+            parent: wire.parent,
+            thread: wire.thread,
+            body,
+            native,
+            cause: wire.cause,
+        })
+    }
+}
+
+/// Why something is not an event.
+#[derive(Debug, Error)]
+pub enum EventError {
+    /// The envelope is wrong.
+    #[error("not an event: {0}")]
+    Envelope(serde_json::Error),
+    /// The data is not that of its kind.
+    #[error("data of {0:?}: {1}")]
+    Data(Kind, serde_json::Error),
+}
+
+/// An event's id: it prints as `evt_`, a hash of the session, and the `seq`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventId {
+    session: u64,
+    seq: u64,
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "evt_{:08x}_{}", self.session >> 32 ^ self.session & 0xffff_ffff, self.seq)
+    }
+}
+
+impl Serialize for EventId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// FNV-1a: short, stable across versions of the standard library. It only has to tell sessions apart.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("v", &1)?;
+        map.serialize_entry("seq", &self.seq)?;
+        map.serialize_entry("id", &self.id())?;
+        map.serialize_entry("session", &self.session)?;
+        map.serialize_entry("at", &self.at)?;
+        map.serialize_entry("agent", &self.agent)?;
+        map.serialize_entry("run", &self.run)?;
+        map.serialize_entry("turn", &self.turn)?;
+        map.serialize_entry("item", &self.item)?;
+        map.serialize_entry("parent", &self.parent)?;
+        map.serialize_entry("thread", &self.thread)?;
+        map.serialize_entry("kind", &self.body.kind())?;
+        map.serialize_entry("data", &self.body)?;
+        if let Some(native) = &self.native {
+            let (raw, enc) = native.body.to_wire();
+            map.serialize_entry("dir", &native.dir)?;
+            if let Some(enc) = enc {
+                map.serialize_entry("enc", enc)?;
+            }
+            map.serialize_entry("native", &*raw)?;
+        }
+        if let Some(cause) = self.cause {
+            map.serialize_entry("cause", &cause)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Deserialize)]
+struct Wire<'a> {
+    seq: u64,
+    session: Id,
+    at: Timestamp,
+    agent: Id,
+    #[serde(default)]
+    run: u32,
+    turn: Option<u32>,
+    item: Option<Id>,
+    parent: Option<Id>,
+    thread: Option<Id>,
+    kind: Kind,
+    #[serde(borrow)]
+    data: &'a RawValue,
+    dir: Option<Dir>,
+    #[serde(borrow, default)]
+    enc: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    native: Option<&'a RawValue>,
+    cause: Option<u64>,
+}

@@ -1,0 +1,152 @@
+//! Items: what a turn is made of. A message, a thought, a command, a change of files, a call of a tool.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::value::RawValue;
+
+use crate::Id;
+
+mod call;
+mod content;
+mod delta;
+mod details;
+
+pub use call::{Call, CallKind, FileOp, Location, Team};
+pub use content::{Content, ContentType};
+pub use delta::{Delta, Field};
+pub use details::{
+    AgentMessage, Change, ChangeKind, Command, FileChange, Mcp, Plan, PlanEntry, PlanStatus, Reasoning, Subagent, Tool,
+    Unknown, UserMessage, WebSearch,
+};
+
+/// One item. Fields that all items have, and [`Details`] by type.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// How far it got.
+    pub status: Status,
+    /// The model reply that it came with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Id>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The tool call behind it, where the agent called a tool by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<Call>>,
+    /// What it is.
+    #[serde(flatten)]
+    pub details: Details,
+}
+
+impl Item {
+    /// A running item with nothing but its details.
+    #[must_use]
+    pub fn new(details: impl Into<Details>) -> Self {
+        Self { status: Status::Running, reply: None, duration_ms: None, call: None, details: details.into() }
+    }
+
+    /// The same with the tool call behind it.
+    #[must_use]
+    pub fn with_call(mut self, call: Call) -> Self {
+        self.call = Some(Box::new(call));
+        self
+    }
+
+    /// The same with another status.
+    #[must_use]
+    pub fn with_status(mut self, status: Status) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // `flatten` and tagged enums cannot hold verbatim JSON, so the text is read once for each half.
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let common: Common = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let details = Details::read(&common.kind, text.get()).map_err(D::Error::custom)?;
+        let Common { status, reply, duration_ms, call, .. } = common;
+        Ok(Self { status, reply, duration_ms, call, details })
+    }
+}
+
+#[derive(Deserialize)]
+struct Common {
+    #[serde(rename = "type")]
+    kind: String,
+    status: Status,
+    reply: Option<Id>,
+    duration_ms: Option<u64>,
+    call: Option<Box<Call>>,
+}
+
+/// How far an item got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is being worked on.
+    #[default]
+    Running,
+    /// It is finished.
+    Completed,
+    /// It was tried and did not work.
+    Failed,
+    /// It was not allowed.
+    Declined,
+    /// It was stopped, or nothing more was heard of it.
+    Interrupted,
+    /// Another item took its place.
+    Superseded,
+}
+
+macro_rules! details {
+    ($($(#[$doc:meta])* $name:ident = $tag:literal),* $(,)?) => {
+        /// What an item is.
+        #[derive(Clone, Debug, Serialize, JsonSchema)]
+        #[serde(tag = "type")]
+        pub enum Details { $($(#[$doc])* #[serde(rename = $tag)] $name($name)),* }
+
+        impl Details {
+            /// The name of the type on the wire.
+            #[must_use]
+            pub fn tag(&self) -> &'static str {
+                match self { $(Self::$name(_) => $tag),* }
+            }
+
+            fn read(tag: &str, text: &str) -> serde_json::Result<Self> {
+                match tag {
+                    $($tag => serde_json::from_str(text).map(Self::$name),)*
+                    _ => Err(serde_json::Error::custom(format_args!("unknown item type `{tag}`"))),
+                }
+            }
+        }
+
+        $(impl From<$name> for Details { fn from(details: $name) -> Self { Self::$name(details) } })*
+    };
+}
+
+details! {
+    /// What the user, or somebody in the user's place, said.
+    UserMessage = "user_message",
+    /// What the agent says.
+    AgentMessage = "agent_message",
+    /// What the agent thinks.
+    Reasoning = "reasoning",
+    /// A shell command.
+    Command = "command",
+    /// Changes of files.
+    FileChange = "file_change",
+    /// A call of an MCP tool.
+    Mcp = "mcp",
+    /// A search of the web.
+    WebSearch = "web_search",
+    /// A plan, or a list of things to do.
+    Plan = "plan",
+    /// Another agent, working for this one.
+    Subagent = "subagent",
+    /// Any other tool.
+    Tool = "tool",
+    /// Something that is not known.
+    Unknown = "unknown",
+}

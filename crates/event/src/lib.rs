@@ -1,0 +1,64 @@
+//! The event model of Switchboard: what every coding agent's stream is turned into, and what every outgoing
+//! protocol is made from. Types and their wire format only: no agent, no dialect, no clock, no I/O.
+//!
+//! # The wire format
+//!
+//! One JSON object an event. The envelope is the same for all twelve kinds, `data` depends on `kind`:
+//!
+//! ```json
+//! {"v":1,"seq":7,"id":"evt_2c5a8e1f_7","session":"0198…","at":"2026-11-15T10:00:00.123456Z","agent":"claude",
+//!  "run":1,"turn":1,"item":"toolu_01","parent":null,"thread":null,"kind":"item.completed","data":{…},
+//!  "dir":"in","native":{…the native record, verbatim…}}
+//! ```
+//!
+//! * `seq` is dense from 1 in a session. `id` follows from session and `seq`.
+//! * `run` counts the processes of a session, `turn` the turns of a session.
+//! * `item` is the item that the event is about. `parent` is the item under which a subagent works, `thread` the
+//!   subagent's own thread; an event with a `thread` is never part of the answer.
+//! * `native` is the native record that caused the event, verbatim, and `dir` its direction (`in` from the agent,
+//!   `out` to it). A record that caused several events stands in the first; the others name its `seq` in `cause`.
+//!   A line that is not JSON is a string with `"enc":"text"`; bytes that are not UTF-8 are
+//!   `{"base64":"…"}` with `"enc":"base64"`.
+//! * Fields are added, never renamed or removed; readers ignore what they do not know.
+//!
+//! The types of this crate are the documentation of `data`; [`schema::event`] gives the JSON Schema.
+
+mod body;
+mod config;
+mod envelope;
+mod fault;
+mod id;
+mod item;
+mod native;
+mod notice;
+mod request;
+pub mod schema;
+mod session;
+mod text;
+mod time;
+mod turn;
+mod usage;
+
+pub use body::{Body, Kind};
+pub use config::{ApprovalMode, SandboxMode, SessionConfig};
+pub use envelope::{Event, EventError};
+pub use fault::{ErrorCode, ErrorKind, Fault};
+pub use id::Id;
+pub use item::{
+    AgentMessage, Call, CallKind, Change, ChangeKind, Command, Content, ContentType, Delta, Details, Field, FileChange,
+    FileOp, Item, Location, Mcp, Plan, PlanEntry, PlanStatus, Reasoning, Status, Subagent, Team, Tool, Unknown,
+    UserMessage, WebSearch,
+};
+pub use native::{Dir, Native, NativeBody};
+pub use notice::{Level, Notice, Topic};
+pub use request::{
+    About, Choice, Decider, OptionKind, Outcome, Question, RequestOpened, RequestOption, RequestResolved,
+};
+pub use session::{
+    Context, EndReason, Info, McpServer, Mode, Model, Named, Resumed, Selector, SelectorValue, SessionEnded,
+    SessionStarted, SessionStatus, SessionUpdated,
+};
+pub use text::{raw, raw_string};
+pub use time::Timestamp;
+pub use turn::{Denied, Origin, Stop, TurnCompleted, TurnStarted, TurnStatus};
+pub use usage::{Scope, Usage};

@@ -1,0 +1,247 @@
+//! `session.started`, `session.updated`, `session.ended`: a run of an agent and what is known about it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{Decider, Fault, Id, SessionConfig};
+
+/// A run began.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SessionStarted {
+    /// Which run of the session this is, from 1.
+    pub run: u32,
+    /// What it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
+    /// The agent's own id of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<Id>,
+    /// The settings it was started with, as far as they are known.
+    #[serde(default)]
+    pub config: SessionConfig,
+    /// What the agent said about itself.
+    #[serde(default)]
+    pub info: Info,
+}
+
+/// What a run continues.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// The session that it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Id>,
+    /// It continues a copy, under a new id.
+    #[serde(default)]
+    pub fork: bool,
+}
+
+/// Something about the session changed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SessionUpdated {
+    /// Only what changed.
+    pub info: Info,
+}
+
+/// A run ended.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SessionEnded {
+    /// How it ended.
+    pub reason: EndReason,
+    /// Why, if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+    /// The exit code of the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// From the first record to the last.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// Who ended it: the agent by its own word, or Switchboard because nothing more came.
+    pub by: Decider,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The work was done.
+    Completed,
+    /// Something went wrong.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+    /// It took too long.
+    Timeout,
+}
+
+/// What the session is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    /// Waiting for a prompt.
+    Idle,
+    /// Working.
+    Running,
+    /// Waiting for an answer to a request.
+    RequiresAction,
+    /// Making its context smaller.
+    Compacting,
+    /// Waiting to try a failed model call again.
+    Retrying,
+}
+
+/// What is known about a session. Every field may be unknown; in an update, only what changed is there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Info {
+    /// The folder it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The current model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Who serves the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The current mode, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// A title for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The agent's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<SessionStatus>,
+    /// The tools it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// The slash commands it knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Named>,
+    /// The modes it offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<Mode>,
+    /// The models it offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<Model>,
+    /// The selectors it offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Selector>,
+    /// Its MCP servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp: Vec<McpServer>,
+    /// The subagents it knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Named>,
+    /// How full its context is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// What it can do, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub capabilities: Option<Box<RawValue>>,
+}
+
+/// Something with a name and a line about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+impl Named {
+    /// Only a name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), description: None }
+    }
+}
+
+/// A mode that can be set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mode {
+    /// What to set.
+    pub id: String,
+    /// What to show.
+    pub name: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// A model that can be set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Model {
+    /// What to set.
+    pub id: String,
+    /// What to show.
+    pub name: String,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// It is used when none is named.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default: bool,
+}
+
+/// A setting with a fixed list of values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Selector {
+    /// What to set.
+    pub id: String,
+    /// What to show.
+    pub name: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Where it belongs in a list of settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The current value.
+    pub value: String,
+    /// The values it can have.
+    #[serde(default)]
+    pub values: Vec<SelectorValue>,
+}
+
+/// One value of a [`Selector`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SelectorValue {
+    /// What to set.
+    pub id: String,
+    /// What to show.
+    pub name: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// An MCP server of the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct McpServer {
+    /// Its name.
+    pub name: String,
+    /// Its state, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+/// How full the context is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Context {
+    /// Tokens in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<u64>,
+    /// Tokens that fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}

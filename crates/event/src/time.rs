@@ -1,0 +1,116 @@
+//! Points in time as the wire has them: RFC 3339, UTC, microseconds. Reading a clock is not done here.
+
+use std::{borrow::Cow, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// A point in time, printed as `2026-11-15T10:00:00.123456Z`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(jiff::Timestamp);
+
+impl Timestamp {
+    /// Reads RFC 3339 with any offset and any precision; finer than a microsecond is cut off.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().and_then(|t| Self::from_micros(t.as_microsecond()))
+    }
+
+    /// Microseconds since 1970.
+    #[must_use]
+    pub fn from_micros(micros: i64) -> Option<Self> {
+        let floor = jiff::Timestamp::from_microsecond(micros).ok()?;
+        // Four-digit years only: what is outside cannot be written as RFC 3339.
+        (floor.as_second() >= -62_135_596_800).then_some(Self(floor))
+    }
+
+    /// Milliseconds since 1970, as most agents count.
+    #[must_use]
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        Self::from_micros(millis.checked_mul(1_000)?)
+    }
+
+    /// Seconds since 1970 with a fraction, as transcripts count.
+    #[must_use]
+    pub fn from_seconds(seconds: f64) -> Option<Self> {
+        let micros = (seconds * 1e6).round();
+        if !micros.is_finite() || micros.abs() > 9e15 * 1e3 {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the range was checked above")]
+        Self::from_micros(micros as i64)
+    }
+
+    /// Microseconds since 1970.
+    #[must_use]
+    pub fn as_micros(self) -> i64 {
+        self.0.as_microsecond()
+    }
+
+    /// Milliseconds from `earlier` to here, never negative.
+    #[must_use]
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        u64::try_from((self.as_micros() - earlier.as_micros()) / 1_000).unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6}", self.0)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom(format_args!("not an RFC 3339 time: {text}")))
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "date-time"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Timestamp;
+
+    #[test]
+    fn prints_what_it_parses_with_six_digits() {
+        for (given, printed) in [
+            ("2025-12-03T10:00:01.234Z", "2025-12-03T10:00:01.234000Z"),
+            ("2025-12-03T12:00:01+02:00", "2025-12-03T10:00:01.000000Z"),
+            ("2025-12-03T10:00:01.123456789Z", "2025-12-03T10:00:01.123456Z"),
+        ] {
+            assert_eq!(Timestamp::parse(given).unwrap().to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_no_time() {
+        assert_eq!(Timestamp::parse("yesterday"), None);
+        assert_eq!(Timestamp::from_seconds(f64::NAN), None);
+        assert_eq!(Timestamp::from_seconds(1e300), None);
+        assert_eq!(Timestamp::from_millis(i64::MAX), None);
+    }
+}

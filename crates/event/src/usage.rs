@@ -1,0 +1,132 @@
+//! Tokens and money. One [`Usage`] is one model reply, counted once; adding up all that are not `cumulative`
+//! gives what was spent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Id;
+
+/// What a figure covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One reply of the model.
+    #[default]
+    Reply,
+    /// All of a turn that was not reported reply by reply.
+    Turn,
+}
+
+/// Tokens of one reply or of one turn. `input` never includes cache, `output` always includes reasoning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// The model reply that the figures belong to; a key is counted once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Id>,
+    /// One reply, or what remains of a turn.
+    #[serde(default)]
+    pub scope: Scope,
+    /// The model that was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Input tokens, without those read from or written to a cache.
+    #[serde(default)]
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    #[serde(default)]
+    pub output: u64,
+    /// Input tokens read from a cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Input tokens written to a cache for five minutes, or for a time that the agent does not say.
+    #[serde(default)]
+    pub cache_write_5m: u64,
+    /// Input tokens written to a cache for an hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
+    /// Output tokens that were reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
+    /// Tokens of tool use, where the agent counts them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<u64>,
+    /// What the agent says it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The agent's own input figure included the cache read (and, where it counts them, the cache writes).
+    #[serde(default)]
+    pub cached_in_input: bool,
+    /// The agent's own output figure included reasoning.
+    #[serde(default)]
+    pub reasoning_in_output: bool,
+    /// The figures are a running total whose base is not known: shown, not added.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cumulative: bool,
+}
+
+impl Usage {
+    /// All tokens written to a cache.
+    #[must_use]
+    pub fn cache_write(&self) -> u64 {
+        self.cache_write_5m.saturating_add(self.cache_write_1h)
+    }
+
+    /// All input: fresh, read from a cache, written to a cache.
+    #[must_use]
+    pub fn all_input(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write())
+    }
+
+    /// Nothing was used.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.all_input() == 0 && self.output == 0 && self.reasoning == 0 && self.cost_usd.is_none_or(|c| c == 0.0)
+    }
+
+    /// The input figure as the agent counts it.
+    #[must_use]
+    pub fn native_input(&self) -> u64 {
+        if self.cached_in_input { self.all_input() } else { self.input }
+    }
+
+    /// The output figure as the agent counts it.
+    #[must_use]
+    pub fn native_output(&self) -> u64 {
+        if self.reasoning_in_output { self.output } else { self.output.saturating_sub(self.reasoning) }
+    }
+
+    /// Adds the figures of another reply.
+    pub fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write_5m = self.cache_write_5m.saturating_add(other.cache_write_5m);
+        self.cache_write_1h = self.cache_write_1h.saturating_add(other.cache_write_1h);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.tool = add_option(self.tool, other.tool, u64::saturating_add);
+        self.cost_usd = add_option(self.cost_usd, other.cost_usd, |a, b| a + b);
+    }
+
+    /// What remains of these figures after `other` was counted, never below zero.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cache_read: self.cache_read.saturating_sub(other.cache_read),
+            cache_write_5m: self.cache_write_5m.saturating_sub(other.cache_write_5m),
+            cache_write_1h: self.cache_write_1h.saturating_sub(other.cache_write_1h),
+            reasoning: self.reasoning.saturating_sub(other.reasoning),
+            tool: self.tool.map(|t| t.saturating_sub(other.tool.unwrap_or(0))),
+            cost_usd: self.cost_usd.map(|c| (c - other.cost_usd.unwrap_or(0.0)).max(0.0)),
+            ..self.clone()
+        }
+    }
+}
+
+fn add_option<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add(a, b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,3 @@
+//! Development commands: `cargo xtask test|bench|soak`.
+
+fn main() {}
