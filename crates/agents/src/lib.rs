@@ -11,6 +11,7 @@ mod scribe;
 mod table;
 mod translator;
 
+mod claude;
 mod gemini;
 
 pub use framing::Lines;

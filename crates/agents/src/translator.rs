@@ -36,7 +36,12 @@ pub struct Translator {
     held: Vec<Event>,
     records: usize,
     now: Timestamp,
+    /// What the seconds of a transcript count from, if not from 1970.
+    zero: Timestamp,
 }
+
+/// Seconds of a transcript below this count from its own beginning.
+const LONG_AGO: i64 = 100_000_000 * 1_000_000;
 
 impl Translator {
     /// A translator for one source of records.
@@ -51,13 +56,14 @@ impl Translator {
             held: Vec::new(),
             records: 0,
             now: options.arrival,
+            zero: options.arrival,
         }
     }
 
     /// Reads one record; gives the events that can be given now.
     pub fn record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
-        self.now = record.at.unwrap_or(self.now);
-        self.scribe.begin(Some(record.to_native()), self.now);
+        self.now = record.at.map_or(self.now, |at| self.anchored(at));
+        self.scribe.begin(Some(record.to_native()), self.now, record.at);
         match record.body {
             RecordBody::Json(json) => self.reader.read(record.dir, json, &mut self.scribe),
             RecordBody::Text(text) => self.reader.text(record.dir, text, &mut self.scribe),
@@ -66,7 +72,10 @@ impl Translator {
             }
         }
         self.scribe.settle(|| unknown(record));
-        self.now = self.scribe.now();
+        if let Some(told) = self.scribe.told() {
+            self.anchor(record.at, told);
+            self.now = told;
+        }
         self.records += 1;
         self.give(out);
     }
@@ -74,7 +83,7 @@ impl Translator {
     /// Hears what the wire never says.
     pub fn note(&mut self, note: &Note<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
         self.now = at.unwrap_or(self.now);
-        self.scribe.begin(None, self.now);
+        self.scribe.begin(None, self.now, None);
         match note {
             Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
             Note::Stopping(why) => self.scribe.stopping(*why),
@@ -86,7 +95,7 @@ impl Translator {
 
     /// The stream is over: closes what is open and gives the rest.
     pub fn end(&mut self, out: &mut Vec<Event>) {
-        self.scribe.begin(None, self.now);
+        self.scribe.begin(None, self.now, None);
         self.reader.end(&mut self.scribe);
         self.scribe.finish();
         self.records = PATIENCE;
@@ -97,6 +106,21 @@ impl Translator {
     #[must_use]
     pub fn session(&self) -> Option<&Id> {
         self.session.as_ref()
+    }
+
+    /// A transcript's time as a point in time.
+    fn anchored(&self, at: Timestamp) -> Timestamp {
+        let micros = at.as_micros();
+        if micros < LONG_AGO { Timestamp::from_micros(self.zero.as_micros() + micros).unwrap_or(at) } else { at }
+    }
+
+    /// A record that says itself when it happened also says when the transcript began.
+    fn anchor(&mut self, at: Option<Timestamp>, told: Timestamp) {
+        if let Some(at) = at.filter(|at| at.as_micros() < LONG_AGO)
+            && let Some(zero) = Timestamp::from_micros(told.as_micros() - at.as_micros())
+        {
+            self.zero = zero;
+        }
     }
 
     fn give(&mut self, out: &mut Vec<Event>) {

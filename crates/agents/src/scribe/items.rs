@@ -20,7 +20,7 @@ impl Scribe {
 
     fn start_at(&mut self, id: &Id, item: Item, place: Place) {
         self.ensure_started();
-        self.open.push(Open { id: id.clone(), item: item.clone(), place: place.clone(), at: self.at });
+        self.open.push(Open { id: id.clone(), item: item.clone(), place: place.clone(), at: self.tick });
         self.push(Some(id.clone()), place, Body::ItemStarted(Box::new(item)));
     }
 
@@ -92,7 +92,7 @@ impl Scribe {
         }
         item.call = item.call.or(open.item.call);
         item.reply = item.reply.or(open.item.reply);
-        item.duration_ms = item.duration_ms.or_else(|| Some(self.at.millis_since(open.at)).filter(|ms| *ms > 0));
+        item.duration_ms = item.duration_ms.or_else(|| Some(self.tick.millis_since(open.at)).filter(|ms| *ms > 0));
         self.push(Some(open.id), open.place, Body::ItemCompleted(Box::new(item)));
     }
 

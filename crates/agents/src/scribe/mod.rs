@@ -20,7 +20,12 @@ pub struct Scribe {
     agent: Id,
     run: u32,
     at: Timestamp,
+    /// The clock that durations are measured by: a transcript's own where there is one, since the times that
+    /// some records carry come from another.
+    tick: Timestamp,
     began: Timestamp,
+    told: Option<Timestamp>,
+    measured: bool,
     /// The record being read, until an event takes it, and then the event that took it.
     native: Option<Native>,
     cause: Option<u64>,
@@ -70,7 +75,10 @@ impl Scribe {
             agent: Id::from(agent),
             run,
             at: Timestamp::default(),
+            tick: Timestamp::default(),
             began: Timestamp::default(),
+            told: None,
+            measured: false,
             native: None,
             cause: None,
             place: Place::default(),
@@ -92,7 +100,13 @@ impl Scribe {
     }
 
     /// A record is about to be read.
-    pub(crate) fn begin(&mut self, native: Option<Native>, at: Timestamp) {
+    pub(crate) fn begin(&mut self, native: Option<Native>, at: Timestamp, measured: Option<Timestamp>) {
+        self.measured |= measured.is_some();
+        if !self.measured {
+            self.tick = at;
+        }
+        self.tick = measured.unwrap_or(self.tick);
+        self.told = None;
         self.native = native;
         self.cause = None;
         self.place = Place::default();
@@ -112,14 +126,18 @@ impl Scribe {
         self.out.drain(..)
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
-        self.at
+    /// When the record says that it happened, if it does.
+    pub(crate) fn told(&self) -> Option<Timestamp> {
+        self.told
     }
 
     /// The record says itself when it happened.
     pub fn happened(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {
-            self.at = at;
+            (self.at, self.told) = (at, Some(at));
+            if !self.measured {
+                self.tick = at;
+            }
         }
     }
 
@@ -150,6 +168,13 @@ impl Scribe {
     /// Something else to know.
     pub fn notice(&mut self, notice: Notice) {
         self.write(None, Body::Notice(Box::new(notice)));
+    }
+
+    /// Something else to know, if the record has caused no event yet: no record goes without one.
+    pub fn otherwise(&mut self, notice: Notice) {
+        if self.native.is_some() {
+            self.notice(notice);
+        }
     }
 
     /// Something else to know about an item.

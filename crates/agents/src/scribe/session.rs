@@ -90,7 +90,7 @@ impl Scribe {
             return;
         }
         self.started = true;
-        self.began = self.at;
+        self.began = self.tick;
         let mut config = self.start.config.clone();
         config.agent_type.get_or_insert_with(|| self.agent.to_string());
         config.model = config.model.take().or_else(|| self.info.model.clone());
@@ -149,7 +149,7 @@ impl Scribe {
             error: ending.error,
             exit_code,
             signal,
-            duration_ms: self.at.millis_since(self.began),
+            duration_ms: self.tick.millis_since(self.began),
             by,
         };
         self.push(None, Place::default(), Body::SessionEnded(Box::new(body)));
