@@ -8,6 +8,7 @@ mod json;
 mod reader;
 mod record;
 mod scribe;
+mod split;
 mod table;
 mod translator;
 

@@ -57,7 +57,7 @@ impl Scribe {
     }
 
     fn close_items(&mut self, turn: TurnStatus, mine: impl Fn(&Place) -> bool) {
-        let ids: Vec<_> = self.open.iter().filter(|open| mine(&open.place)).map(|open| open.id.clone()).collect();
+        let ids = self.opened_in_order(mine);
         // Children first: a subagent's items end before the item that it works under.
         for id in ids.into_iter().rev() {
             let status = self.item(&id).map_or(Status::Interrupted, |item| status_left_open(&item.details, turn));
