@@ -151,7 +151,11 @@ fn unknown(record: &Record<'_>) -> Notice {
     let mut notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
     if let RecordBody::Json(raw) = record.body {
         let fields = Json::of(raw).object();
-        notice.name = fields.filled("type").or_else(|| fields.filled("method"));
+        let kind = fields.filled("type").or_else(|| fields.filled("method"));
+        notice.name = kind.map(|kind| match fields.filled("subtype") {
+            Some(subtype) => format!("{kind}/{subtype}"),
+            None => kind,
+        });
     }
     notice
 }
