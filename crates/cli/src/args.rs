@@ -44,6 +44,12 @@ pub struct Translate {
     /// The session's id, in place of the agent's own
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// The session that the stream continues; some agents then count usage from its beginning
+    #[arg(long, value_name = "ID")]
+    pub resumed: Option<String>,
+    /// What a resumed session had used before, as JSON: {"input":…,"output":…,"cache_read":…}
+    #[arg(long, value_name = "JSON", requires = "resumed")]
+    pub usage_base: Option<String>,
     /// The records; standard input if it is `-` or left out
     pub file: Option<PathBuf>,
 }

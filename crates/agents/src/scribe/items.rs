@@ -20,6 +20,7 @@ impl Scribe {
 
     fn start_at(&mut self, id: &Id, item: Item, place: Place) {
         self.ensure_started();
+        self.make_room();
         self.opened += 1;
         let open = Open { order: self.opened, item: item.clone(), place: place.clone(), at: self.tick };
         self.open.insert(id.clone(), open);

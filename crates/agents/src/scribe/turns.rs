@@ -56,6 +56,7 @@ impl Scribe {
         if self.request_is_open(&request.request) {
             return;
         }
+        self.make_room();
         self.requests.push(OpenRequest { id: request.request.clone(), item: item.clone(), place: self.place.clone() });
         self.write(item, Body::RequestOpened(Box::new(request)));
     }
