@@ -72,10 +72,14 @@ pub struct Completions {
     pub shell: Shell,
 }
 
-fn examples() -> &'static str {
-    "Examples:\n  \
-     claude -p --output-format stream-json --verbose \"say hi\" </dev/null | switchboard translate --from claude\n  \
-     switchboard translate --from codex --to trace session.jsonl > trace.jsonl"
+fn examples() -> String {
+    // The names come from the tables: this file knows no agent and no dialect.
+    let source = switchboard_agents::SOURCES.iter().copied().flatten().map(|s| s.name).next().unwrap_or("SOURCE");
+    let dialect = switchboard_dialects::DIALECTS.last().map_or("DIALECT", |d| d.name);
+    format!(
+        "Examples:\n  switchboard translate --from {source} recording.jsonl\n  \
+         AGENT | switchboard translate --from {source} --to {dialect} > {dialect}.jsonl"
+    )
 }
 
 fn lists() -> String {
