@@ -2,8 +2,10 @@
 //! [`mod@table`]. Pure: a projection is a function of the events so far.
 
 mod messages;
+mod plan;
 mod projection;
 mod table;
+mod tools;
 mod track;
 
 mod events;

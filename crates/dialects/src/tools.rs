@@ -1,10 +1,20 @@
-//! Items as tool calls: their name, their arguments, what they gave back.
+//! Items as tool calls: which of them are, their name, their arguments, what they gave back. Several dialects
+//! show them so.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{ChangeKind, Command, Details, Item, Status, raw, raw_string};
+use switchboard_event::{Command, Details, Item, Status, raw, raw_string};
+
+/// The item is shown as a tool from its start. A change of files without a tool's name is only shown as such.
+pub fn is_tool(item: &Item) -> bool {
+    match &item.details {
+        Details::Command(_) | Details::Mcp(_) | Details::WebSearch(_) | Details::Subagent(_) | Details::Tool(_) => true,
+        Details::FileChange(_) | Details::Plan(_) | Details::Unknown(_) => item.call.is_some(),
+        Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_) => false,
+    }
+}
 
 /// What a tool is called: by the agent's name, else by what it is.
 pub fn name(item: &Item) -> &str {
@@ -81,15 +91,6 @@ pub fn error(item: &Item) -> Option<String> {
         };
         Some(word.to_owned())
     })
-}
-
-/// What happened to a file, in the protocol's words.
-pub fn change_type(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Add => "created",
-        ChangeKind::Modify | ChangeKind::Move => "modified",
-        ChangeKind::Delete => "deleted",
-    }
 }
 
 #[derive(Serialize)]
