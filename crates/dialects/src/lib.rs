@@ -4,11 +4,14 @@
 mod messages;
 mod plan;
 mod projection;
+#[cfg(test)]
+mod sample;
 mod table;
 mod tools;
 mod track;
 
 mod events;
+mod gateway;
 mod unified;
 
 pub use messages::Messages;
