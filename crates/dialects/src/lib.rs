@@ -2,6 +2,7 @@
 //! [`mod@table`]. Pure: a projection is a function of the events so far.
 
 mod messages;
+mod output;
 mod plan;
 mod projection;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod table;
 mod tools;
 mod track;
 
+mod board;
 mod events;
 mod gateway;
 mod unified;

@@ -21,7 +21,7 @@ pub fn events(short: &[Value]) -> Vec<Event> {
 /// The messages of a dialect for these events. Each is valid by its schema, and a copy of the projection that is made
 /// at any point goes on as the projection itself does.
 pub fn project(dialect: &Dialect, short: &[Value]) -> Vec<Value> {
-    let schema = jsonschema::validator_for(&(dialect.schema)(&["sample"])).unwrap();
+    let schema = validator(dialect);
     let (mut projection, mut out) = ((dialect.projection)(), Messages::default());
     for event in events(short) {
         projection = projection.snapshot();
@@ -34,6 +34,11 @@ pub fn project(dialect: &Dialect, short: &[Value]) -> Vec<Value> {
         }
     }
     messages
+}
+
+/// The schema of a dialect, ready to be asked.
+pub fn validator(dialect: &Dialect) -> jsonschema::Validator {
+    jsonschema::options().should_validate_formats(true).build(&(dialect.schema)(&["sample"])).unwrap()
 }
 
 /// A session around some events: it starts, has one turn, and ends well.

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::sample::{completed_turn, ended, everything, finished, grew, notice, project, started, turn, whole, within};
+use crate::sample::{
+    completed_turn, ended, everything, finished, grew, notice, project, started, turn, validator, whole, within,
+};
 
 /// What comes before the end of a turn that ends well.
 fn check(inner: &[Value], expected: &Value) {
@@ -272,7 +274,7 @@ fn what_went_wrong_on_the_way_is_no_error() {
 
 #[test]
 fn the_schema_catches_mistakes() {
-    let schema = jsonschema::validator_for(&(DIALECT.schema)(&[])).unwrap();
+    let schema = validator(&DIALECT);
     for wrong in [
         json!({"kind": "agent_token"}),
         json!({"kind": "agent_tokens", "text": "x"}),
