@@ -14,6 +14,7 @@ mod track;
 mod board;
 mod events;
 mod gateway;
+mod trace;
 mod unified;
 
 pub use messages::Messages;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use switchboard_event::{Change, ChangeKind, Details, Item, Status};
 
-use crate::plan;
+use crate::{plan, tools};
 
 /// All that a tool gave back, as text; empty if it gave nothing back.
 pub fn text(item: &Item) -> Cow<'_, str> {
@@ -16,7 +16,7 @@ pub fn text(item: &Item) -> Cow<'_, str> {
             Some(output) => Cow::Borrowed(output),
             // What was not changed is no output.
             None if item.status != Status::Completed => Cow::Borrowed(""),
-            None => Cow::Owned(change.changes.iter().map(line).collect::<Vec<_>>().join("\n")),
+            None => Cow::Owned(changes(&change.changes)),
         },
         Details::Mcp(mcp) => mcp.result.as_deref().map(readable).unwrap_or_default(),
         Details::WebSearch(search) => search.results.as_deref().map(readable).unwrap_or_default(),
@@ -29,6 +29,18 @@ pub fn text(item: &Item) -> Cow<'_, str> {
         Details::Unknown(unknown) => Cow::Borrowed(unknown.raw.as_deref().map_or("", RawValue::get)),
         Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_) => Cow::Borrowed(""),
     }
+}
+
+/// What a tool gave back, or else why it gave nothing back. Of one that did not run, only why.
+pub fn text_or_why(item: &Item) -> Cow<'_, str> {
+    let text = text(item);
+    let failed = !tools::succeeded(item) && (text.is_empty() || !tools::ran(item));
+    tools::error(item).filter(|_| failed).map_or(text, Cow::Owned)
+}
+
+/// Changes of files, a line each.
+pub fn changes(changes: &[Change]) -> String {
+    changes.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn line(change: &Change) -> String {

@@ -249,20 +249,14 @@ impl Board {
 }
 
 fn tool_result(item: &Item, id: &Id, out: &mut Sink<'_>) {
-    let success = tools::succeeded(item);
-    let mut output = output::text(item);
-    let why = tools::error(item).filter(|_| !success);
-    if let Some(why) = why.filter(|_| output.is_empty() || !tools::ran(item)) {
-        output = why.into();
-    }
     let exit_code = match &item.details {
         Details::Command(Command { exit_code, .. }) => *exit_code,
         _ => None,
     };
     out.send(ToolResult {
         tool: tools::name(item),
-        success,
-        output: &output,
+        success: tools::succeeded(item),
+        output: &output::text_or_why(item),
         tool_id: id,
         exit_code,
         duration_ms: item.duration_ms,
