@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 use switchboard_event::{Event, Id, Info, SessionStarted};
 
+use super::wire::{Group, Origin};
+
 /// What is known about the session so far.
 #[derive(Clone, Debug, Default)]
 pub struct About {
@@ -12,14 +14,17 @@ pub struct About {
     project_root: Option<String>,
     project_hash: String,
     session: Option<Id>,
-    pub model: Option<String>,
+    model: Option<String>,
     /// The id of the latest user message.
     pub user_message: Option<String>,
+    /// What all events begin with; none if something about it changed.
+    origin: Option<Group>,
 }
 
 impl About {
     /// A run began. A run of another session of the agent begins without a user message.
     pub fn started(&mut self, started: &SessionStarted) {
+        self.origin = None;
         if started.agent_session.is_some() && started.agent_session != self.session {
             self.session.clone_from(&started.agent_session);
             self.user_message = None;
@@ -30,6 +35,7 @@ impl About {
 
     /// Takes over what is new.
     pub fn learn(&mut self, info: &Info) {
+        self.origin = None;
         self.take(info.model.as_ref(), info.cwd.as_ref());
         if info.product.is_some() {
             self.product.clone_from(&info.product);
@@ -46,24 +52,19 @@ impl About {
         }
     }
 
-    /// The product that the event comes from.
-    pub fn source<'a>(&'a self, event: &'a Event) -> &'a str {
-        self.product.as_deref().unwrap_or(&event.agent)
-    }
-
-    /// The session by the agent's own id, or else by ours.
-    pub fn session<'a>(&'a self, event: &'a Event) -> &'a str {
-        self.session.as_deref().unwrap_or(&event.session)
-    }
-
-    /// The folder of the project, if it is known.
-    pub fn project_root(&self) -> Option<&str> {
-        self.project_root.as_deref()
-    }
-
-    /// The hash of that folder, or nothing.
-    pub fn project_hash(&self) -> &str {
-        &self.project_hash
+    /// What all events begin with, the model, and the user message that they belong to. A product that has no name of
+    /// its own is called as the agent is, and a session that has no id of its own by ours.
+    pub fn of(&mut self, event: &Event) -> (&Group, Option<&str>, Option<&str>) {
+        let origin = self.origin.get_or_insert_with(|| {
+            Group::of(&Origin {
+                schema_version: "agtrace.event.v1",
+                source: self.product.as_deref().unwrap_or(&event.agent),
+                project_hash: &self.project_hash,
+                project_root: self.project_root.as_deref(),
+                session_id: Some(self.session.as_deref().unwrap_or(&event.session)),
+            })
+        });
+        (origin, self.model.as_deref(), self.user_message.as_deref())
     }
 }
 

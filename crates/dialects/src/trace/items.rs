@@ -8,7 +8,7 @@ use super::{
     languages,
     project::{Trace, is_subagents},
     tokens::Held,
-    wire::{AgentEventV1, Channel, EventType, ToolStatus},
+    wire::{Channel, EventType, Tool, ToolStatus},
 };
 use crate::{Messages, output, plan, tools, track::text_of};
 
@@ -45,7 +45,7 @@ impl Trace {
     fn say(&mut self, kind: EventType, text: Option<&str>, item: &Item, event: &Event, out: &mut Messages) {
         let held = self.tokens_of(item, event);
         self.sink(event, out).send(kind, Channel::Chat, |line| {
-            line.text = text;
+            line.what.text = text;
             if let Some(held) = &held {
                 line.count(&held.usage);
             }
@@ -63,9 +63,8 @@ impl Trace {
         let held = self.tokens_of(item, event);
         let text = input(item);
         self.sink(event, out).send(EventType::ToolCall, channel(item), |line| {
-            line.text = Some(&text).map(|text| &**text).filter(|text| !text.is_empty());
-            line.tool_status = Some(ToolStatus::InProgress);
-            describe(line, id, item);
+            line.what.text = Some(&*text).filter(|text| !text.is_empty());
+            line.tool = Some(Tool { status: Some(ToolStatus::InProgress), ..tool(id, item) });
             if let Some(held) = &held {
                 line.count(&held.usage);
             }
@@ -83,24 +82,35 @@ impl Trace {
             sink.next();
         }
         sink.send(EventType::ToolResult, channel(item), |line| {
-            line.text = Some(&text);
-            line.tool_status = Some(status(item));
-            line.tool_latency_ms = item.duration_ms;
-            if let Details::Command(command) = &item.details {
-                line.tool_exit_code = command.exit_code;
-            }
-            describe(line, id, item);
+            line.what.text = Some(&text);
+            line.tool = Some(Tool {
+                status: Some(status(item)),
+                latency_ms: item.duration_ms,
+                exit_code: exit_code(item),
+                ..tool(id, item)
+            });
         });
     }
 }
 
 /// What a call and its result both say about the tool.
-fn describe<'a>(line: &mut AgentEventV1<'a>, id: &'a Id, item: &'a Item) {
-    line.tool_name = Some(tools::name(item));
-    line.tool_call_id = Some(id);
-    line.file_path = file(item);
-    line.file_language = line.file_path.and_then(languages::of);
-    line.file_op = operation(item);
+fn tool<'a>(id: &'a Id, item: &'a Item) -> Tool<'a> {
+    let file_path = file(item);
+    Tool {
+        name: Some(tools::name(item)),
+        call_id: Some(id),
+        file_path,
+        file_language: file_path.and_then(languages::of),
+        file_op: operation(item),
+        ..Tool::default()
+    }
+}
+
+fn exit_code(item: &Item) -> Option<i32> {
+    match &item.details {
+        Details::Command(command) => command.exit_code,
+        _ => None,
+    }
 }
 
 /// What a tool was given, as text.

@@ -6,7 +6,7 @@ use switchboard_event::{Notice, Topic};
 
 use super::{
     project::Sink,
-    wire::{Channel, EventType},
+    wire::{Channel, EventType, Tool},
 };
 
 /// Writes a notice.
@@ -14,7 +14,10 @@ pub fn write(notice: &Notice, sink: &mut Sink<'_>) {
     let (kind, channel) = nature(notice);
     let text = words(notice);
     let (item, text) = (sink.event.item.as_deref(), text.as_deref());
-    sink.send(kind, channel, |line| (line.text, line.tool_call_id) = (text, item));
+    sink.send(kind, channel, |line| {
+        line.what.text = text;
+        line.tool = item.map(|item| Tool { call_id: Some(item), ..Tool::default() });
+    });
 }
 
 fn nature(notice: &Notice) -> (EventType, Channel) {

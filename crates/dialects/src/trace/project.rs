@@ -13,7 +13,7 @@ use super::{
     prompts::Prompts,
     records::LastRecord,
     tokens::Held,
-    wire::{AgentEventV1, Channel, EventType},
+    wire::{AgentEventV1, Channel, EventType, Group, Rest, Tool, What},
 };
 use crate::{Messages, Projection};
 
@@ -65,8 +65,10 @@ impl Projection for Trace {
 
 /// Where the messages of one event go.
 pub struct Sink<'a> {
-    pub about: &'a About,
     pub event: &'a Event,
+    origin: &'a Group,
+    model: Option<&'a str>,
+    user_message: Option<&'a str>,
     raw: Option<Cow<'a, RawValue>>,
     out: &'a mut Messages,
     id: String,
@@ -75,46 +77,32 @@ pub struct Sink<'a> {
 impl Sink<'_> {
     /// Writes one event, with what `fill` knows beside what all have.
     pub fn send<'m>(&'m mut self, kind: EventType, channel: Channel, fill: impl FnOnce(&mut AgentEventV1<'m>)) {
-        let (about, event) = (self.about, self.event);
+        let event = self.event;
         let is_user = kind == EventType::UserMessage;
         let mut line = AgentEventV1 {
-            schema_version: "agtrace.event.v1",
-            source: about.source(event),
-            project_hash: about.project_hash(),
-            project_root: about.project_root(),
-            session_id: Some(about.session(event)),
-            event_id: &self.id,
-            parent_event_id: about.user_message.as_deref().filter(|_| !is_user),
-            ts: event.at,
-            event_type: kind,
-            role: kind.role(),
-            channel,
-            text: None,
-            tool_name: None,
-            tool_call_id: None,
-            tool_status: None,
-            tool_latency_ms: None,
-            tool_exit_code: None,
-            file_path: None,
-            file_language: None,
-            file_op: None,
-            model: about.model.as_deref().filter(|_| !is_user),
-            tokens_input: None,
-            tokens_output: None,
-            tokens_total: None,
-            tokens_cached: None,
-            tokens_thinking: None,
-            tokens_tool: None,
-            agent_id: event.thread.as_deref(),
-            raw: self.raw.as_deref(),
-            sequence: event.seq,
-            thread: event.thread.as_deref(),
-            parent_item: event.parent.as_deref(),
-            tokens_cache_write: None,
-            cost_usd: None,
+            origin: self.origin,
+            what: What {
+                event_id: &self.id,
+                parent_event_id: self.user_message.filter(|_| !is_user),
+                ts: event.at,
+                event_type: kind,
+                role: kind.role(),
+                channel,
+                text: None,
+            },
+            tool: None,
+            model: self.model.filter(|_| !is_user),
+            tokens: None,
+            rest: Rest {
+                agent_id: event.thread.as_deref(),
+                raw: self.raw.as_deref(),
+                sequence: event.seq,
+                thread: event.thread.as_deref(),
+                parent_item: event.parent.as_deref(),
+            },
         };
         fill(&mut line);
-        self.out.push(&line);
+        line.push(self.out);
     }
 
     /// The next event that is written is another one of the same event of ours.
@@ -124,22 +112,27 @@ impl Sink<'_> {
 
     /// Writes something about the session itself.
     pub fn meta(&mut self, text: &str) {
-        self.send(EventType::Meta, Channel::System, |line| line.text = Some(text));
+        self.send(EventType::Meta, Channel::System, |line| line.what.text = Some(text));
     }
 
     fn asked(&mut self, what: &str, words: &str) {
         let (item, text) = (self.event.item.as_deref(), format!("{what}: {words}"));
         let text = Some(text.as_str());
-        self.send(EventType::Meta, Channel::System, |line| (line.text, line.tool_call_id) = (text, item));
+        self.send(EventType::Meta, Channel::System, |line| {
+            line.what.text = text;
+            line.tool = item.map(|item| Tool { call_id: Some(item), ..Tool::default() });
+        });
     }
 }
 
 impl Trace {
-    pub(super) fn sink<'a>(&'a self, event: &'a Event, out: &'a mut Messages) -> Sink<'a> {
+    pub(super) fn sink<'a>(&'a mut self, event: &'a Event, out: &'a mut Messages) -> Sink<'a> {
         let mut id = String::with_capacity(24);
         // Writing into a string cannot fail.
         let _ok = write!(id, "{}", event.id());
-        Sink { about: &self.about, event, raw: self.record.of(event), out, id }
+        let raw = self.record.of(event);
+        let (origin, model, user_message) = self.about.of(event);
+        Sink { event, origin, model, user_message, raw, out, id }
     }
 
     fn turn_started(&mut self, turn: &TurnStarted, event: &Event, out: &mut Messages) {
@@ -163,7 +156,7 @@ impl Trace {
 
     fn user_message(&mut self, text: &str, event: &Event, out: &mut Messages) {
         let mut sink = self.sink(event, out);
-        sink.send(EventType::UserMessage, Channel::Chat, |line| line.text = Some(text));
+        sink.send(EventType::UserMessage, Channel::Chat, |line| line.what.text = Some(text));
         self.about.user_message = Some(sink.id);
     }
 
@@ -172,7 +165,7 @@ impl Trace {
         let said = std::mem::take(&mut self.said);
         let mut sink = self.sink(event, out);
         if let (false, Some(answer)) = (said, turn.result.as_deref()) {
-            sink.send(EventType::AssistantMessage, Channel::Chat, |line| line.text = Some(answer));
+            sink.send(EventType::AssistantMessage, Channel::Chat, |line| line.what.text = Some(answer));
             sink.next();
         }
         match (turn.status, &turn.error) {
@@ -180,7 +173,7 @@ impl Trace {
             (TurnStatus::Interrupted, _) => sink.meta("turn interrupted"),
             (TurnStatus::Failed, None) => sink.meta("turn failed"),
             (TurnStatus::Failed, Some(error)) => {
-                sink.send(EventType::SystemMessage, Channel::System, |line| line.text = Some(&error.message));
+                sink.send(EventType::SystemMessage, Channel::System, |line| line.what.text = Some(&error.message));
             }
         }
     }
@@ -201,11 +194,11 @@ impl Trace {
     }
 
     /// Writes tokens by themselves.
-    fn count(&self, held: &Held, out: &mut Messages) {
+    fn count(&mut self, held: &Held, out: &mut Messages) {
         let raw = held.raw.as_deref().map(Cow::Borrowed);
         let mut sink = Sink { raw, ..self.sink(&held.event, out) };
         sink.send(EventType::Meta, Channel::System, |line| {
-            line.text = Some("tokens used");
+            line.what.text = Some("tokens used");
             line.count(&held.usage);
         });
     }
