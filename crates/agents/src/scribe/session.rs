@@ -201,8 +201,8 @@ fn news(known: &Info, new: &Info) -> Info {
         }};
     }
     changed!(
-        cwd, model, provider, mode, title, version, status, tools, commands, modes, models, options, mcp, agents,
-        context
+        cwd, model, provider, mode, title, version, product, status, tools, commands, modes, models, options, mcp,
+        agents, context
     )
 }
 
@@ -214,6 +214,6 @@ fn remember(known: &mut Info, new: &Info) {
             $(if !new.$l.is_empty() { known.$l.clone_from(&new.$l); })*
         };
     }
-    take!(options: cwd, model, provider, mode, title, version, status, context, capabilities;
+    take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities;
           lists: tools, commands, modes, models, options, mcp, agents);
 }
