@@ -3,10 +3,14 @@
 
 mod messages;
 mod projection;
+#[cfg(test)]
+mod samples;
+mod schema;
 mod table;
 mod track;
 
 mod events;
+mod harness;
 mod unified;
 
 pub use messages::Messages;
