@@ -11,6 +11,7 @@ mod track;
 
 mod events;
 mod harness;
+mod message;
 mod unified;
 
 pub use messages::Messages;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, events, harness, unified};
+use crate::{Projection, events, harness, message, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -17,7 +17,7 @@ pub struct Dialect {
 }
 
 /// All dialects, in the order in which they are shown.
-pub const DIALECTS: &[Dialect] = &[unified::DIALECT, harness::DIALECT, events::DIALECT];
+pub const DIALECTS: &[Dialect] = &[unified::DIALECT, harness::DIALECT, message::DIALECT, events::DIALECT];
 
 /// Finds a dialect by its name.
 #[must_use]

@@ -299,3 +299,31 @@ fn chatter_between_host_and_agent_is_not_told() {
         assert_eq!(told, !["heartbeat", "unknown", "control", "echo"].contains(&topic), "{topic}");
     }
 }
+
+#[test]
+fn the_schema_is_strict() {
+    let item = json!({"type": "commandExecution", "id": "c", "command": "ls", "cwd": "", "status": "completed"});
+    let good = json!({"method": "item/started", "params": {"threadId": "s", "turnId": "turn_1", "item": item}});
+    let validator = jsonschema::validator_for(&(DIALECT.schema)(&[])).unwrap();
+    assert!(validator.is_valid(&good));
+    for (pointer, bad) in [
+        ("/method", json!("item/novelty")),
+        ("/method", json!("turn/started")),
+        ("/params", json!({"threadId": "s", "turnId": "turn_1"})),
+        ("/params/turnId", json!("1")),
+        ("/params/threadId", Value::Null),
+        ("/params/item/status", json!("done")),
+        ("/params/item/type", json!("novelty")),
+        ("/params/item", json!({"type": "commandExecution", "id": "c", "command": "ls", "status": "completed"})),
+        ("/params/item/cwd", Value::Null),
+    ] {
+        let mut message = good.clone();
+        *message.pointer_mut(pointer).unwrap() = bad.clone();
+        assert!(!validator.is_valid(&message), "{pointer} = {bad}");
+    }
+    for (key, value) in [("jsonrpc", json!("2.0")), ("id", json!("r1"))] {
+        let mut message = good.clone();
+        message[key] = value;
+        assert!(!validator.is_valid(&message), "with {key}");
+    }
+}

@@ -2,7 +2,7 @@
 
 mod project;
 mod schema;
-mod tools;
+pub(crate) mod tools;
 mod wire;
 
 use crate::Dialect;
