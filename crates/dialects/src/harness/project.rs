@@ -221,7 +221,11 @@ impl Harness {
 
     fn item_delta(&mut self, event: &Event, delta: &Delta, out: &mut Messages) {
         let Some(id) = &event.item else { return };
-        let Some(Open { says, turn }) = self.open.get(id).copied() else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
+        if let Delta::Set { patch } = delta {
+            open.says = says(&patch.details);
+        }
+        let Open { says, turn } = *open;
         match delta {
             Delta::Append { field, text, .. } => out.push(&grown(event, turn, says, *field, text)),
             Delta::Progress { elapsed_ms, ratio, text } => out.push(&Notification::Progress(Progress {

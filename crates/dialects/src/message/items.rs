@@ -43,6 +43,7 @@ impl Messenger {
         metadata.team_type = tools::team_type(item);
         out.send_with(Kind::Assistant(metadata), vec![call], None);
         self.parents.note(id, message);
+        self.called.insert(id.clone());
         let progress = ToolProgress { input: Some(input), ..self.progress(id, item, out) };
         out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(id));
     }
@@ -82,7 +83,7 @@ impl Messenger {
     /// An item grew or changed.
     pub(super) fn item_grew(&mut self, delta: &Delta, out: &mut Sink<'_>) {
         let Some(tracked) = self.track.get(out.item()) else { return };
-        let (is_tool, event_type) = (tools::is_tool(&tracked.item), streams(&tracked.item));
+        let (is_tool, event_type) = (self.called.contains(out.item()), streams(&tracked.item));
         match delta {
             Delta::Append { field, text, .. } => match event_type {
                 Some(event_type) => self.stream(event_type, *field, text, out),
@@ -113,7 +114,7 @@ impl Messenger {
             let call = item.call.as_ref()?;
             Some((call.title.clone(), call.input.as_ref().map(|input| input.get().to_owned())))
         };
-        if tools::is_tool(&tracked.item) && tools::is_tool(patch) && told(&tracked.item) != told(patch) {
+        if self.called.contains(out.item()) && told(&tracked.item) != told(patch) {
             let input = Some(tools::input(patch));
             let progress = ToolProgress { input, ..self.progress(out.item(), patch, out) };
             out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(out.item()));
@@ -138,7 +139,10 @@ impl Messenger {
     pub(super) fn item_completed(&mut self, item: &Item, out: &mut Sink<'_>) {
         let Some(tracked) = self.track.finish(out.item()) else { return };
         self.show_plan(item, out);
-        if tools::is_tool(&tracked.item) {
+        if !self.called.contains(out.item()) && tools::is_tool(item) {
+            self.tool_started(&Id::from(out.item()), item, out);
+        }
+        if self.called.remove(out.item()) {
             return self.tool_ended(item, out);
         }
         if item.status == Status::Superseded {

@@ -1,6 +1,8 @@
 //! Events to unified messages: what is remembered, and who does what. The work is done in the files beside this one.
 
-use switchboard_event::{Body, Delta, Event, SessionStatus, Timestamp};
+use std::collections::HashSet;
+
+use switchboard_event::{Body, Delta, Event, Id, SessionStatus, Timestamp};
 
 use super::{
     activity::Activity,
@@ -21,6 +23,8 @@ pub struct Messenger {
     pub(super) usage: TurnUsage,
     pub(super) activity: Activity,
     pub(super) parents: Parents,
+    /// The open items that were shown as tools. An item may turn out to be one, or not to be one, on its way.
+    pub(super) called: HashSet<Id>,
     pub(super) plan: ToldPlan,
     /// The current model of the main agent.
     pub(super) model: Option<String>,

@@ -214,3 +214,17 @@ fn a_changed_call_is_told_without_what_grew() {
     assert_eq!(types(&messages), ["assistant", "tool_progress", "tool_progress"]);
     assert_eq!(messages[2]["metadata"]["title"], "two");
 }
+
+#[test]
+fn an_item_that_turns_out_to_be_a_tool_is_called_before_it_ends() {
+    let tool = json!({"type": "tool", "status": "running", "output": "", "call": {"name": "t", "kind": "other"}});
+    let mut samples = Samples::in_turn();
+    samples.starts("a", json!({"type": "unknown", "name": "novelty"}));
+    samples.item("a", "item.delta", json!({"op": "set", "patch": tool}));
+    samples.grows("a", "output", "ignored until it is called");
+    samples.ends("a", json!({"type": "tool", "output": "done", "call": {"name": "t", "kind": "other"}}));
+    samples.starts("b", tool);
+    samples.ends("b", json!({"type": "unknown", "name": "novelty"}));
+    let called = ["assistant", "tool_progress", "tool_use_summary"];
+    assert_eq!(types(&after_start(&samples)), [called, called].concat());
+}
