@@ -7,6 +7,9 @@ mod plan;
 mod projection;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod samples;
+mod schema;
 mod table;
 mod tools;
 mod track;
@@ -14,6 +17,8 @@ mod track;
 mod board;
 mod events;
 mod gateway;
+mod harness;
+mod message;
 mod trace;
 mod unified;
 

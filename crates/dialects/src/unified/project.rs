@@ -174,12 +174,11 @@ impl Unified {
                     _ => {}
                 }
             }
-            Delta::Progress { ratio, text, .. } if self.track.get(id).is_some_and(|t| tools::is_tool(&t.item)) => {
-                out.send("toolProgress", |m| {
+            Delta::Progress { ratio, text, .. } if self.track.get(id).is_some_and(|t| tools::is_tool(&t.item)) => out
+                .send("toolProgress", |m| {
                     (m.tool_id, m.output) = (Some(id), text.as_deref());
                     m.progress = ratio.map(|r| r.clamp(0.0, 1.0));
-                })
-            }
+                }),
             Delta::Set { patch } => self.show_plan(patch, out),
             Delta::Progress { .. } => {}
         }
