@@ -13,7 +13,7 @@ pub fn list(changes: &[Json<'_>], scribe: &Scribe) -> Vec<Change> {
 /// `{path, kind}` in `exec`; `{path, kind: {type, move_path}, diff}` in the app-server; `{path, before, after}` in
 /// older descriptions.
 fn one(change: &Object<'_>, scribe: &Scribe) -> Option<Change> {
-    let path = scribe.absolute(&change.str("path")?);
+    let path = scribe.absolute(&change.filled("path")?);
     if change.has("before") || change.has("after") {
         return Some(diff::change(path, change.string("before"), change.string("after")));
     }

@@ -129,7 +129,9 @@ impl Live {
 
     fn item(&mut self, stage: &str, record: Json<'_>, fields: &Object<'_>, scribe: &mut Scribe) {
         let Some(native) = fields.get("item").filter(|item| item.is_object()) else {
-            self.error = None;
+            if fields.has("item_type") {
+                self.work_went_on();
+            }
             return self.flat.item(stage, record, scribe);
         };
         let item = native.object();

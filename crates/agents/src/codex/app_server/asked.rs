@@ -19,8 +19,13 @@ fn usual() -> Vec<RequestOption> {
 }
 
 /// A command, or a connection that a command wants to make.
-pub fn command(params: &Object<'_>) -> RequestOpened {
-    let line = params.filled("command");
+pub fn command(params: &Object<'_>, scribe: &Scribe) -> RequestOpened {
+    let item = params.str("itemId").and_then(|id| scribe.item(&id));
+    let known = item.and_then(|item| match &item.details {
+        Details::Command(command) => Some(command),
+        _ => None,
+    });
+    let line = params.filled("command").or_else(|| known.map(|command| command.command.clone()));
     let network = params.object("networkApprovalContext");
     let title = match (network.filled("host"), &line) {
         (Some(host), _) => format!("Connect to {host}"),
@@ -32,7 +37,7 @@ pub fn command(params: &Object<'_>) -> RequestOpened {
         title,
         reason: params.filled("reason"),
         command: line,
-        cwd: params.filled("cwd"),
+        cwd: params.filled("cwd").or_else(|| known.and_then(|command| command.cwd.clone())),
         options: decisions(&params.array("availableDecisions")),
         ..RequestOpened::default()
     }

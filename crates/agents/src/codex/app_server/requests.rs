@@ -67,7 +67,7 @@ impl AppServer {
         self.threads.enter(thread.as_deref(), scribe);
         let (kind, item, opened) = match method {
             "item/commandExecution/requestApproval" => {
-                (Kind::Decision, params.filled("itemId"), asked::command(params))
+                (Kind::Decision, params.filled("itemId"), asked::command(params, scribe))
             }
             "item/fileChange/requestApproval" => {
                 (Kind::Decision, params.filled("itemId"), asked::file_change(params, scribe))

@@ -45,6 +45,11 @@ impl Threads {
         !self.known.is_empty()
     }
 
+    /// The threads of subagents.
+    pub fn children(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().skip(1).map(|thread| thread.id.as_str())
+    }
+
     /// The session's thread is at work, so that the session can say who it is. A thread that is only named, in a
     /// request of ours or in news about it, is about to tell more about itself.
     pub fn identify(&self, scribe: &mut Scribe) {

@@ -143,7 +143,7 @@ impl AppServer {
         match (method, main) {
             ("turn/started", true) => self.turn_started(&turn, scribe),
             ("turn/completed", true) => self.turn_completed(&turn, scribe),
-            ("turn/started" | "turn/completed", false) => child_turn(method, params, &turn, scribe),
+            ("turn/started" | "turn/completed", false) => self.child_turn(method, params, &turn, scribe),
             ("turn/plan/updated", _) => self.planned(params, scribe),
             ("turn/diff/updated", _) => {
                 scribe.notice(Notice::new(Topic::Status).with_level(Level::Debug).with_name(method));
@@ -175,6 +175,9 @@ impl AppServer {
         self.unheard(turn, scribe);
         if ended.status == TurnStatus::Completed {
             leave_running(scribe);
+        } else {
+            // A turn that is stopped takes its subagents with it.
+            self.threads.children().for_each(|thread| self.turns.cut_off(scribe.open_items(Some(thread))));
         }
         self.turns.cut_off(scribe.open_items(None));
         scribe.turn_completed(ended);
@@ -206,6 +209,23 @@ impl AppServer {
         scribe.item_started(&id, Item::new(plan));
     }
 
+    /// A subagent's turn. With its end, whatever it left open ends too.
+    fn child_turn(&mut self, method: &str, params: &Object<'_>, turn: &Object<'_>, scribe: &mut Scribe) {
+        let thread = params.str("threadId").unwrap_or_default();
+        let stage = match (method, turn.str("status").as_deref()) {
+            ("turn/started", _) => "started",
+            (_, Some("failed")) => "failed",
+            (_, Some("interrupted")) => "interrupted",
+            _ => "completed",
+        };
+        scribe.notice(Notice::new(Topic::Task).with_name(thread.as_ref()).with_status(stage));
+        if method == "turn/completed" {
+            let open = scribe.open_items(Some(&thread));
+            open.iter().for_each(|id| close_child(id, stage, scribe));
+            self.turns.cut_off(open);
+        }
+    }
+
     /// Either the model is called again, and what it said so far is void; or the end of the turn follows.
     fn failed(&mut self, params: &Object<'_>, main: bool, scribe: &mut Scribe) {
         let mut fault = errors::from_turn(&params.object("error"));
@@ -230,6 +250,15 @@ fn supersede(thread: Option<&str>, scribe: &mut Scribe) {
             scribe.item_closed(&id, Status::Superseded);
         }
     }
+}
+
+/// What a subagent said is complete when its turn is; a tool of which nothing more was heard is not.
+fn close_child(id: &Id, stage: &str, scribe: &mut Scribe) {
+    let said = scribe.item(id).is_some_and(|item| {
+        matches!(item.details, Details::AgentMessage(_) | Details::Reasoning(_) | Details::Plan(_))
+    });
+    let status = if stage == "completed" && said { Status::Completed } else { Status::Interrupted };
+    scribe.item_closed(id, status);
 }
 
 /// A command that outlives a turn that ended well goes on in the background.
@@ -257,23 +286,4 @@ fn ended(turn: &Object<'_>, steps: u64) -> TurnCompleted {
         _ => TurnCompleted { duration_ms, ..TurnCompleted::default() },
     };
     TurnCompleted { steps, ..ended }
-}
-
-/// A subagent's turn. With its end, whatever it left open ends too.
-fn child_turn(method: &str, params: &Object<'_>, turn: &Object<'_>, scribe: &mut Scribe) {
-    let thread = params.str("threadId").unwrap_or_default();
-    let stage = match (method, turn.str("status").as_deref()) {
-        ("turn/started", _) => "started",
-        (_, Some("failed")) => "failed",
-        (_, Some("interrupted")) => "interrupted",
-        _ => "completed",
-    };
-    scribe.notice(Notice::new(Topic::Task).with_name(thread.as_ref()).with_status(stage));
-    if method == "turn/completed" {
-        for id in scribe.open_items(Some(&thread)) {
-            let said = scribe.item(&id).is_some_and(|item| item.call.is_none());
-            let status = if stage == "completed" && said { Status::Completed } else { Status::Interrupted };
-            scribe.item_closed(&id, status);
-        }
-    }
 }
