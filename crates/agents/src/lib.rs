@@ -13,6 +13,7 @@ mod table;
 mod translator;
 
 mod claude;
+mod codex;
 mod gemini;
 
 pub use framing::Lines;
