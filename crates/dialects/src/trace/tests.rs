@@ -97,11 +97,11 @@ fn a_prompt_is_one_user_message() {
             ["meta", null, 1, null],
             ["user_message", "one", 2, null],
             ["user_message", "while it ran", 6, null],
-            ["meta", "you are a subagent", 8, "evt_bda02e4e_6"],
-            ["meta", "turn completed", 9, "evt_bda02e4e_6"],
-            ["meta", "turn started", 10, "evt_bda02e4e_6"],
+            ["meta", "you are a subagent", 8, "evt_12bc7704_6"],
+            ["meta", "turn completed", 9, "evt_12bc7704_6"],
+            ["meta", "turn started", 10, "evt_12bc7704_6"],
             ["user_message", "two", 12, null],
-            ["meta", "turn completed", 13, "evt_bda02e4e_12"],
+            ["meta", "turn completed", 13, "evt_12bc7704_12"],
             ["user_message", "two", 14, null],
         ])
     );
@@ -188,7 +188,7 @@ fn a_tool_that_never_began_was_called_all_the_same() {
     let messages = project(&DIALECT, &[finished("t", json!({"type": "command", "command": "ls"}))]);
     assert_eq!(
         fields(&messages, &["event_type", "event_id", "tool_call_id"]),
-        json!([["tool_call", "evt_bda02e4e_1", "t"], ["tool_result", "evt_bda02e4e_1.1", "t"]])
+        json!([["tool_call", "evt_12bc7704_1", "t"], ["tool_result", "evt_12bc7704_1.1", "t"]])
     );
 }
 
