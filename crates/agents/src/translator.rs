@@ -134,6 +134,9 @@ impl Translator {
             self.held.extend(self.scribe.drain());
             return;
         };
+        if let Some(first) = self.held.first_mut() {
+            self.scribe.complete_beginning(first);
+        }
         let named = |mut event: Event| {
             event.session = session.clone();
             event

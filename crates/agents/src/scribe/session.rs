@@ -1,8 +1,8 @@
 //! Sessions: who they are, what is known about them, how they end.
 
 use switchboard_event::{
-    Body, Decider, EndReason, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted, SessionUpdated,
-    raw,
+    Body, Decider, EndReason, Event, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted,
+    SessionUpdated, raw,
 };
 
 use super::{Place, Scribe};
@@ -91,10 +91,6 @@ impl Scribe {
         }
         self.started = true;
         self.began = self.tick;
-        let mut config = self.start.config.clone();
-        config.agent_type.get_or_insert_with(|| self.agent.to_string());
-        config.model = config.model.take().or_else(|| self.info.model.clone());
-        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
         let body = SessionStarted {
             run: self.run,
             resumed: self.start.resumed.clone().map(|from| Resumed {
@@ -102,10 +98,28 @@ impl Scribe {
                 from: Some(from),
             }),
             agent_session: self.agent_session.clone(),
-            config,
+            config: self.settings(),
             info: self.info.clone(),
         };
         self.push(None, Place::default(), Body::SessionStarted(Box::new(body)));
+    }
+
+    fn settings(&self) -> SessionConfig {
+        let mut config = self.start.config.clone();
+        config.agent_type.get_or_insert_with(|| self.agent.to_string());
+        config.model = config.model.take().or_else(|| self.info.model.clone());
+        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
+        config
+    }
+
+    /// A beginning that nobody has seen yet says all that was learned since it was written.
+    pub(crate) fn complete_beginning(&self, event: &mut Event) {
+        if let Body::SessionStarted(started) = &mut event.body {
+            started.agent_session.clone_from(&self.agent_session);
+            // What it was doing is news of its own moment.
+            started.info = Info { status: started.info.status, ..self.info.clone() };
+            started.config = self.settings();
+        }
     }
 
     /// The stream is over. Says how the session ended, from all that was seen.
