@@ -13,6 +13,7 @@ mod translator;
 
 mod claude;
 mod gemini;
+mod opencode;
 
 pub use framing::Lines;
 pub use json::{Json, Object};
