@@ -15,6 +15,7 @@ mod translator;
 mod claude;
 mod codex;
 mod gemini;
+mod opencode;
 
 pub use framing::Lines;
 pub use json::{Json, Object};

@@ -1,7 +1,7 @@
 //! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
 //! session's id, times, the end, and the promise that no record is lost.
 
-use switchboard_event::{Body, Event, Id, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Event, Id, Level, Notice, Timestamp, Topic};
 
 use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
@@ -134,13 +134,13 @@ impl Translator {
             self.held.extend(self.scribe.drain());
             return;
         };
+        if let Some(first) = self.held.first_mut() {
+            self.scribe.complete_beginning(first);
+        }
         let named = |mut event: Event| {
             event.session = session.clone();
             event
         };
-        if let Some(Event { body: Body::SessionStarted(started), .. }) = self.held.first_mut() {
-            self.scribe.complete_start(started);
-        }
         out.extend(self.held.drain(..).map(named));
         out.extend(self.scribe.drain().map(named));
     }

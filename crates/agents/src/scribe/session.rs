@@ -1,8 +1,8 @@
 //! Sessions: who they are, what is known about them, how they end.
 
 use switchboard_event::{
-    Body, Decider, EndReason, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted, SessionUpdated,
-    raw,
+    Body, Decider, EndReason, Event, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted,
+    SessionUpdated, raw,
 };
 
 use super::{Place, Scribe};
@@ -91,8 +91,6 @@ impl Scribe {
         }
         self.started = true;
         self.began = self.tick;
-        let mut config = self.start.config.clone();
-        self.fill_config(&mut config);
         let body = SessionStarted {
             run: self.run,
             resumed: self.start.resumed.clone().map(|from| Resumed {
@@ -100,10 +98,28 @@ impl Scribe {
                 from: Some(from),
             }),
             agent_session: self.agent_session.clone(),
-            config,
+            config: self.settings(),
             info: self.info.clone(),
         };
         self.push(None, Place::default(), Body::SessionStarted(Box::new(body)));
+    }
+
+    fn settings(&self) -> SessionConfig {
+        let mut config = self.start.config.clone();
+        config.agent_type.get_or_insert_with(|| self.agent.to_string());
+        config.model = config.model.take().or_else(|| self.info.model.clone());
+        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
+        config
+    }
+
+    /// A beginning that nobody has seen yet says all that was learned since it was written.
+    pub(crate) fn complete_beginning(&self, event: &mut Event) {
+        if let Body::SessionStarted(started) = &mut event.body {
+            started.agent_session.clone_from(&self.agent_session);
+            // What it was doing is news of its own moment.
+            started.info = Info { status: started.info.status, ..self.info.clone() };
+            started.config = self.settings();
+        }
     }
 
     /// The stream is over. Says how the session ended, from all that was seen.
@@ -172,20 +188,6 @@ impl Scribe {
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.interrupted
-    }
-
-    /// What became known after `session.started` was written, and before anybody saw it.
-    pub(crate) fn complete_start(&self, started: &mut SessionStarted) {
-        started.agent_session = self.agent_session.clone();
-        self.fill_config(&mut started.config);
-    }
-
-    fn fill_config(&self, config: &mut SessionConfig) {
-        config.agent_type.get_or_insert_with(|| self.agent.to_string());
-        config.model = config.model.take().or_else(|| self.info.model.clone());
-        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
-        config.approval_mode = config.approval_mode.or(self.start.config.approval_mode);
-        config.sandbox_mode = config.sandbox_mode.or(self.start.config.sandbox_mode);
     }
 }
 
