@@ -12,6 +12,7 @@ mod split;
 mod table;
 mod translator;
 
+mod board;
 mod claude;
 mod gemini;
 
