@@ -14,6 +14,7 @@ mod translator;
 
 mod board;
 mod claude;
+mod echo;
 mod gemini;
 
 pub use framing::Lines;
