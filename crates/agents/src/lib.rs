@@ -16,6 +16,7 @@ mod board;
 mod claude;
 mod echo;
 mod gemini;
+mod script;
 
 pub use framing::Lines;
 pub use json::{Json, Object};
