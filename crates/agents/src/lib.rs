@@ -12,6 +12,7 @@ mod split;
 mod table;
 mod translator;
 
+mod acp;
 mod board;
 mod claude;
 mod echo;
