@@ -30,7 +30,7 @@ impl Scribe {
         self.agent_session.as_ref()
     }
 
-    /// The session continues another; to be said before anything else is written.
+    /// The session continues another; to be said before its id is.
     pub fn resumed(&mut self, from: Id) {
         self.start.resumed.get_or_insert(from);
     }
@@ -95,10 +95,7 @@ impl Scribe {
         self.fill_config(&mut config);
         let body = SessionStarted {
             run: self.run,
-            resumed: self.start.resumed.clone().map(|from| Resumed {
-                fork: self.agent_session.as_ref().is_some_and(|id| *id != from),
-                from: Some(from),
-            }),
+            resumed: self.continues(),
             agent_session: self.agent_session.clone(),
             config,
             info: self.info.clone(),
@@ -177,7 +174,14 @@ impl Scribe {
     /// What became known after `session.started` was written, and before anybody saw it.
     pub(crate) fn complete_start(&self, started: &mut SessionStarted) {
         started.agent_session = self.agent_session.clone();
+        started.resumed = self.continues();
         self.fill_config(&mut started.config);
+    }
+
+    /// What the session continues, as far as it is known.
+    fn continues(&self) -> Option<Resumed> {
+        let from = self.start.resumed.clone()?;
+        Some(Resumed { fork: self.agent_session.as_ref().is_some_and(|id| *id != from), from: Some(from) })
     }
 
     fn fill_config(&self, config: &mut SessionConfig) {
