@@ -30,7 +30,7 @@ impl Scribe {
         self.agent_session.as_ref()
     }
 
-    /// The session continues another; to be said before anything else is written.
+    /// The session continues another; to be said before its id is.
     pub fn resumed(&mut self, from: Id) {
         self.start.resumed.get_or_insert(from);
     }
@@ -93,10 +93,7 @@ impl Scribe {
         self.began = self.tick;
         let body = SessionStarted {
             run: self.run,
-            resumed: self.start.resumed.clone().map(|from| Resumed {
-                fork: self.agent_session.as_ref().is_some_and(|id| *id != from),
-                from: Some(from),
-            }),
+            resumed: self.continues(),
             agent_session: self.agent_session.clone(),
             config: self.settings(),
             info: self.info.clone(),
@@ -116,6 +113,7 @@ impl Scribe {
     pub(crate) fn complete_beginning(&self, event: &mut Event) {
         if let Body::SessionStarted(started) = &mut event.body {
             started.agent_session.clone_from(&self.agent_session);
+            started.resumed = self.continues();
             // What it was doing is news of its own moment.
             started.info = Info { status: started.info.status, ..self.info.clone() };
             started.config = self.settings();
@@ -188,6 +186,12 @@ impl Scribe {
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.interrupted
+    }
+
+    /// What the session continues, as far as it is known.
+    fn continues(&self) -> Option<Resumed> {
+        let from = self.start.resumed.clone()?;
+        Some(Resumed { fork: self.agent_session.as_ref().is_some_and(|id| *id != from), from: Some(from) })
     }
 }
 
