@@ -48,9 +48,12 @@ impl Translator {
     #[must_use]
     pub fn new(source: &Source, options: Options) -> Self {
         let run = options.run.max(1);
+        let reader = (source.reader)();
+        let mut scribe = Scribe::new(source.agent, run, options.events_before + 1, options.turns_before, options.start);
+        scribe.product(reader.product());
         Self {
-            reader: (source.reader)(),
-            scribe: Scribe::new(source.agent, run, options.events_before + 1, options.turns_before, options.start),
+            reader,
+            scribe,
             session: options.session,
             made_up: options.made_up,
             held: Vec::new(),

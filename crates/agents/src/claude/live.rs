@@ -34,6 +34,10 @@ pub struct Live {
 }
 
 impl Reader for Live {
+    fn product(&self) -> Option<&'static str> {
+        Some("claude_code")
+    }
+
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         if dir == Dir::Out {

@@ -40,10 +40,14 @@ impl Scribe {
         adjust(&mut self.start.config);
     }
 
+    pub(crate) fn product(&mut self, name: Option<&str>) {
+        self.info.product = name.map(str::to_owned);
+    }
+
     /// What is known about the session now. Only what is new is written.
     pub fn info(&mut self, info: Info) {
         if !self.started {
-            self.info = info;
+            remember(&mut self.info, &info);
             self.ensure_started();
             return;
         }
