@@ -20,7 +20,7 @@ impl AppServer {
                 scribe.notice(Notice::new(Topic::Auth).with_name(method));
             }
             "mcpServer/startupStatus/updated" => self.mcp_server(params, scribe),
-            "hook/started" | "hook/completed" => hook(method, &params.object("run"), scribe),
+            "hook/started" | "hook/completed" => hook(method, params, scribe),
             "serverRequest/resolved" => self.resolved(params, scribe),
             _ if is_known(method) => scribe.notice(control(method).with_level(Level::Debug)),
             _ => return self.responses.event(Dir::In, method, params, scribe),
@@ -59,7 +59,8 @@ fn warn(method: &str, params: &Object<'_>, scribe: &mut Scribe) {
 }
 
 /// Hooks are called as in other agents: `SessionStart`, `PreToolUse`.
-fn hook(method: &str, run: &Object<'_>, scribe: &mut Scribe) {
+fn hook(method: &str, params: &Object<'_>, scribe: &mut Scribe) {
+    let run = params.object("run");
     let event = run.str("eventName").unwrap_or_default();
     let mut letters = event.chars();
     let name: String = letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect();
@@ -71,7 +72,7 @@ fn hook(method: &str, run: &Object<'_>, scribe: &mut Scribe) {
     let entries: Vec<_> = run.array("entries").into_iter().filter_map(|entry| entry.object().filled("text")).collect();
     let text = run.filled("statusMessage").into_iter().chain(entries).collect::<Vec<_>>().join("\n");
     let notice = Notice::new(Topic::Hook).with_name(name).with_status(status);
-    scribe.notice(Notice { text: Some(text).filter(|text| !text.is_empty()), ..notice });
+    scribe.notice(Notice { text: Some(text).filter(|text| !text.is_empty()), detail: params.raw("run"), ..notice });
 }
 
 /// Families of notifications that concern the host alone.
