@@ -8,10 +8,12 @@ mod json;
 mod reader;
 mod record;
 mod scribe;
+mod split;
 mod table;
 mod translator;
 
 mod claude;
+mod codex;
 mod gemini;
 mod opencode;
 

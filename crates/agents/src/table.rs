@@ -1,6 +1,6 @@
 //! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
 
-use crate::{Reader, claude, gemini, opencode};
+use crate::{Reader, claude, codex, gemini, opencode};
 
 /// One kind of stream that can be read.
 pub struct Source {
@@ -17,7 +17,7 @@ pub struct Source {
 }
 
 /// Every agent's sources, in the order in which they are shown.
-pub const SOURCES: &[&[Source]] = &[claude::SOURCES, gemini::SOURCES, opencode::SOURCES];
+pub const SOURCES: &[&[Source]] = &[claude::SOURCES, codex::SOURCES, gemini::SOURCES, opencode::SOURCES];
 
 /// The names of all agents, each once.
 #[must_use]

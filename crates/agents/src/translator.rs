@@ -3,7 +3,7 @@
 
 use switchboard_event::{Event, Id, Level, Notice, Timestamp, Topic};
 
-use crate::{Note, Reader, Record, RecordBody, Scribe, Source, Start};
+use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
 /// How many records may pass before a session without an id gets one made up.
 const PATIENCE: usize = 64;
@@ -65,7 +65,7 @@ impl Translator {
         self.now = record.at.map_or(self.now, |at| self.anchored(at));
         self.scribe.begin(Some(record.to_native()), self.now, record.at);
         match record.body {
-            RecordBody::Json(json) => self.reader.read(record.dir, json, &mut self.scribe),
+            RecordBody::Json(raw) => self.reader.read(record.dir, Json::of(raw), &mut self.scribe),
             RecordBody::Text(text) => self.reader.text(record.dir, text, &mut self.scribe),
             RecordBody::Bytes(bytes) => {
                 self.scribe.notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
@@ -149,9 +149,13 @@ impl Translator {
 /// What becomes of a record that a reader has no words for.
 fn unknown(record: &Record<'_>) -> Notice {
     let mut notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
-    if let RecordBody::Json(json) = record.body {
-        let fields = json.object();
-        notice.name = fields.filled("type").or_else(|| fields.filled("method"));
+    if let RecordBody::Json(raw) = record.body {
+        let fields = Json::of(raw).object();
+        let kind = fields.filled("type").or_else(|| fields.filled("method"));
+        notice.name = kind.map(|kind| match fields.filled("subtype") {
+            Some(subtype) => format!("{kind}/{subtype}"),
+            None => kind,
+        });
     }
     notice
 }

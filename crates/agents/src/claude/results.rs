@@ -16,7 +16,7 @@ pub fn of_tool(
     let content = contents(block.get("content"));
     let text = text_of(&content);
     let failed = block.is_true("is_error");
-    item.status = status(failed, denied, &text);
+    item.status = status(failed, denied, &text, scribe.is_interrupted());
     match &mut item.details {
         Details::Command(command) => finish_command(command, &text, failed, structured),
         Details::FileChange(change) => {
@@ -55,8 +55,9 @@ pub fn of_server(mut item: Item, content: Option<Json<'_>>) -> Item {
     item.with_status(Status::Completed)
 }
 
-fn status(failed: bool, denied: bool, text: &str) -> Status {
+fn status(failed: bool, denied: bool, text: &str, interrupted: bool) -> Status {
     match (failed, denied || errors::is_denial(text)) {
+        (true, true) if interrupted => Status::Interrupted,
         (true, true) => Status::Declined,
         (true, false) => Status::Failed,
         _ => Status::Completed,

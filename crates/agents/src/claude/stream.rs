@@ -146,16 +146,15 @@ impl Live {
             None => return,
         };
         let Some(text) = text else { return };
-        let streamed = |live: &Self, scribe: &Scribe| {
-            let block = live.stream.blocks.iter().find(|b| b.index == index && b.kind == kind)?;
-            scribe.item_is_open(&block.item).then(|| block.item.clone())
-        };
-        if streamed(self, scribe).is_none() {
+        if !self.append(index, kind, &text, scribe) {
             self.open_block(index, kind, None, scribe);
+            self.append(index, kind, &text, scribe);
         }
-        if let Some(item) = streamed(self, scribe) {
-            scribe.item_append(&item, Field::Text, 0, &text);
-        }
+    }
+
+    fn append(&self, index: u64, kind: Shown, text: &str, scribe: &mut Scribe) -> bool {
+        let block = self.stream.blocks.iter().find(|block| block.index == index && block.kind == kind);
+        block.is_some_and(|block| scribe.item_append(&block.item, Field::Text, 0, text))
     }
 
     /// The whole message comes just before; where it does not, this is the end of the item.

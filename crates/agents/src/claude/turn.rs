@@ -54,7 +54,8 @@ impl Books {
 
     fn cost(&mut self, total: Option<f64>) -> Option<f64> {
         let total = total?;
-        let cost = (total - self.spent).max(0.0);
+        // Differences of running sums have a tail of digits that mean nothing.
+        let cost = ((total - self.spent).max(0.0) * 1e9).round() / 1e9;
         self.spent = total;
         Some(cost)
     }

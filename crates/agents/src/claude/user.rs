@@ -21,8 +21,10 @@ impl Live {
         // Stored without being asked about: Claude answers with an empty result at once.
         let queued = scribe.in_turn();
         if queued {
+            if self.prompts.len() == WAITING {
+                self.prompts.remove(0);
+            }
             self.prompts.push(text);
-            self.prompts.truncate(WAITING);
         } else {
             self.begin_turn(Origin::Prompt, Some(text), scribe);
         }

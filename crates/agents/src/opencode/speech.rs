@@ -32,7 +32,7 @@ pub fn begin(id: &Id, voice: Voice, reply: Option<&Id>, scribe: &mut Scribe) {
 
 /// More of it.
 pub fn grow(id: &str, text: &str, scribe: &mut Scribe) -> bool {
-    scribe.item_append(id, Field::Text, 0, text)
+    scribe.item_append(&Id::from(id), Field::Text, 0, text)
 }
 
 /// All of it so far: what is new is added, and what was said differently is said again.

@@ -7,6 +7,7 @@ mod items;
 mod session;
 mod turns;
 
+use foldhash::{HashMap, HashMapExt as _};
 use switchboard_event::{Body, Event, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
 
 pub use session::Ending;
@@ -26,6 +27,8 @@ pub struct Scribe {
     began: Timestamp,
     told: Option<Timestamp>,
     measured: bool,
+    /// What the turns say they took, together.
+    worked_ms: u64,
     /// The record being read, until an event takes it, and then the event that took it.
     native: Option<Native>,
     cause: Option<u64>,
@@ -40,7 +43,8 @@ pub struct Scribe {
     turn: Option<u32>,
     last_turn: Option<TurnStatus>,
     last_error: Option<switchboard_event::Fault>,
-    open: Vec<Open>,
+    open: HashMap<Id, Open>,
+    opened: u64,
     requests: Vec<OpenRequest>,
     interrupted: bool,
     stopping: Option<Why>,
@@ -55,7 +59,8 @@ struct Place {
 }
 
 struct Open {
-    id: Id,
+    /// Its place among all that were opened.
+    order: u64,
     item: Item,
     place: Place,
     at: Timestamp,
@@ -79,6 +84,7 @@ impl Scribe {
             began: Timestamp::default(),
             told: None,
             measured: false,
+            worked_ms: 0,
             native: None,
             cause: None,
             place: Place::default(),
@@ -91,7 +97,8 @@ impl Scribe {
             turn: None,
             last_turn: None,
             last_error: None,
-            open: Vec::new(),
+            open: HashMap::new(),
+            opened: 0,
             requests: Vec::new(),
             interrupted: false,
             stopping: None,
@@ -143,6 +150,8 @@ impl Scribe {
             (self.at, self.told) = (at, Some(at));
             if !self.measured {
                 self.tick = at;
+                // The first event may have had to make do with the time of its arrival.
+                self.began = self.began.min(at);
             }
         }
     }

@@ -125,9 +125,11 @@ impl Scribe {
     /// The stream is over. Says how the session ended, from all that was seen.
     pub(crate) fn finish(&mut self) {
         self.ensure_started();
+        // An agent that stops after its last turn ended has ended the session; in the middle of one, we do.
+        let stopped = self.turn.is_some() || self.last_turn.is_none() || self.stopping.is_some();
         let (ending, by) = match self.declared.take() {
             Some(ending) => (ending, Decider::Agent),
-            None => (self.ending(), Decider::Switchboard),
+            None => (self.ending(), if stopped { Decider::Switchboard } else { Decider::Agent }),
         };
         self.close_all(&ending);
         self.end_session(ending, by);
@@ -163,7 +165,7 @@ impl Scribe {
             error: ending.error,
             exit_code,
             signal,
-            duration_ms: self.tick.millis_since(self.began),
+            duration_ms: self.tick.millis_since(self.began).max(self.worked_ms),
             by,
         };
         self.push(None, Place::default(), Body::SessionEnded(Box::new(body)));
@@ -181,6 +183,12 @@ impl Scribe {
     pub fn interrupted(&mut self) {
         self.interrupted = true;
     }
+
+    /// Somebody interrupted the turn.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
 }
 
 /// The fields of `new` that `known` does not have.
@@ -195,8 +203,8 @@ fn news(known: &Info, new: &Info) -> Info {
         }};
     }
     changed!(
-        cwd, model, provider, mode, title, version, status, tools, commands, modes, models, options, mcp, agents,
-        context
+        cwd, model, provider, mode, title, version, product, status, tools, commands, modes, models, options, mcp,
+        agents, context
     )
 }
 
@@ -208,6 +216,6 @@ fn remember(known: &mut Info, new: &Info) {
             $(if !new.$l.is_empty() { known.$l.clone_from(&new.$l); })*
         };
     }
-    take!(options: cwd, model, provider, mode, title, version, status, context, capabilities;
+    take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities;
           lists: tools, commands, modes, models, options, mcp, agents);
 }
