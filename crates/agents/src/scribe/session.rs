@@ -47,13 +47,13 @@ impl Scribe {
     /// What is known about the session now. Only what is new is written.
     pub fn info(&mut self, info: Info) {
         if !self.started {
-            remember(&mut self.info, &info);
+            remember(&mut self.info, info);
             self.ensure_started();
             return;
         }
         let news = news(&self.info, &info);
         if raw(&news).get() != "{}" {
-            remember(&mut self.info, &info);
+            remember(&mut self.info, info);
             self.write(None, Body::SessionUpdated(Box::new(SessionUpdated { info: news })));
         }
     }
@@ -217,11 +217,11 @@ fn news(known: &Info, new: &Info) -> Info {
 }
 
 /// Takes over what is known; what is not said stays as it was.
-fn remember(known: &mut Info, new: &Info) {
+fn remember(known: &mut Info, new: Info) {
     macro_rules! take {
         (options: $($o:ident),*; lists: $($l:ident),*) => {
-            $(if new.$o.is_some() { known.$o.clone_from(&new.$o); })*
-            $(if !new.$l.is_empty() { known.$l.clone_from(&new.$l); })*
+            $(if new.$o.is_some() { known.$o = new.$o; })*
+            $(if !new.$l.is_empty() { known.$l = new.$l; })*
         };
     }
     take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities;
