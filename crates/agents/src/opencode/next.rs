@@ -154,8 +154,8 @@ impl Bus {
     fn next_compaction(&mut self, stage: &str, fields: &Object<'_>, scribe: &mut Scribe) {
         match stage {
             "started" => {
-                let text = fields.filled("reason");
-                scribe.notice(Notice { text, ..Notice::new(Topic::Compaction).with_status("started") });
+                let name = fields.filled("reason");
+                scribe.notice(Notice { name, ..Notice::new(Topic::Compaction).with_status("started") });
                 if self.main {
                     status::doing(SessionStatus::Compacting, scribe);
                 }

@@ -105,8 +105,8 @@ impl Bus {
 
     /// `compaction`: from here on the context is made smaller.
     pub(super) fn compaction_started(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let text = if fields.is_true("auto") { "the context is full" } else { "asked for" };
-        scribe.notice(Notice::new(Topic::Compaction).with_status("started").with_text(text));
+        let reason = if fields.is_true("auto") { "auto" } else { "manual" };
+        scribe.notice(Notice::new(Topic::Compaction).with_status("started").with_name(reason));
         if self.main {
             self.compacting = true;
             status::doing(SessionStatus::Compacting, scribe);

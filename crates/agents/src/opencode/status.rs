@@ -15,8 +15,9 @@ impl Bus {
         let revert = info.raw("revert");
         if revert.is_some() != self.reverted {
             self.reverted = revert.is_some();
-            let status = if self.reverted { "reverted" } else { "restored" };
-            let notice = Notice::new(Topic::Retracted).with_name("session.revert").with_status(status);
+            let (topic, status) =
+                if self.reverted { (Topic::Retracted, "reverted") } else { (Topic::Control, "restored") };
+            let notice = Notice::new(topic).with_name("session.revert").with_status(status);
             scribe.notice(Notice { detail: revert, ..notice });
         }
         scribe.info(sessions::about(&info));
