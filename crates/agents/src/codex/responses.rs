@@ -9,7 +9,7 @@ use switchboard_event::{
     TurnStarted,
 };
 
-use super::{approvals, errors, functions, names, usage, user};
+use super::{approvals, errors, functions, usage, user};
 use crate::{Json, Object, Scribe};
 
 /// What is remembered of such a stream.
@@ -125,8 +125,18 @@ impl Responses {
             return scribe.item_completed(&id, Item::new(said));
         }
         self.said = true;
-        let message = AgentMessage { phase: native.filled("phase"), ..spoken(&native.array("content")) };
-        self.said_whole(native, Item::new(message), done, scribe);
+        let parts = native.array("content");
+        let phase = native.filled("phase");
+        let message = |refusal: bool, phase| AgentMessage { phase, refusal, ..spoken(&parts, refusal) };
+        let (text, refusal) = (message(false, phase.clone()), message(true, phase));
+        if text.text.is_empty() && !refusal.text.is_empty() {
+            return self.said_whole(native, Item::new(refusal), done, scribe);
+        }
+        self.said_whole(native, Item::new(text), done, scribe);
+        if done && !refusal.text.is_empty() {
+            let id = self.next(scribe);
+            scribe.item_completed(&id, Item::new(refusal));
+        }
     }
 
     fn reasoning(&mut self, native: &Object<'_>, done: bool, scribe: &mut Scribe) {
@@ -221,12 +231,11 @@ fn thought() -> Item {
     Item::new(Reasoning::default())
 }
 
-/// A refusal is a part of its own.
-fn spoken(parts: &[Json<'_>]) -> AgentMessage {
-    let parts: Vec<_> = parts.iter().map(|part| part.object()).collect();
-    let text = parts.iter().filter_map(|part| names::text(part, &["text", "refusal"])).collect::<Vec<Cow<'_, str>>>();
-    let refusal = parts.iter().any(|part| part.is("type", "refusal"));
-    AgentMessage { text: text.concat(), refusal, ..AgentMessage::default() }
+/// What is said in the parts of a message; a refusal is a part of its own.
+fn spoken(parts: &[Json<'_>], refusal: bool) -> AgentMessage {
+    let key = if refusal { "refusal" } else { "text" };
+    let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| part.object().str(key)).collect();
+    AgentMessage::text(texts.concat())
 }
 
 fn is_empty(item: &Item) -> bool {
