@@ -85,7 +85,7 @@ impl Live {
         self.end_message(scribe);
         let name = fields.str("tool_name").unwrap_or_default();
         let item = items::item(&name, fields.get("parameters"), scribe);
-        let id = match fields.str("tool_id") {
+        let id = match fields.filled("tool_id") {
             Some(id) => Id::from(id),
             None => self.next_tool(scribe),
         };
