@@ -1,0 +1,149 @@
+//! The rules that a dialect states about itself beside its schema, in `testdata/rules.json` of its folder:
+//!
+//! ```json
+//! {"begins": PATTERN, "ends": PATTERN, "only_last": [PATTERN], "unique": "/id",
+//!  "pairs": [{"open": PATTERN, "close": PATTERN, "by": "/toolId", "may_stay_open": false}],
+//!  "answer": {"of": PATTERN, "at": "/content"}}
+//! ```
+//!
+//! `begins` and `ends` fit exactly one message, the first and the last. What `only_last` fits is the last message
+//! or none. `unique` is different on every message. In a pair, `close` follows `open` with the same value at
+//! `by`, exactly once. The texts of `answer`, joined, are what the agent said.
+
+use std::{collections::HashSet, fs, path::PathBuf};
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::pattern::Pattern;
+use crate::{
+    ledger::{Broken, must},
+    repository,
+    text::Answer,
+};
+
+/// What a dialect states about itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    begins: Option<Pattern>,
+    ends: Option<Pattern>,
+    only_last: Vec<Pattern>,
+    unique: Option<String>,
+    pairs: Vec<Pair>,
+    answer: Option<Text>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Pair {
+    open: Pattern,
+    close: Pattern,
+    by: String,
+    #[serde(default)]
+    may_stay_open: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Text {
+    of: Pattern,
+    at: String,
+}
+
+/// Where a dialect's rules are.
+#[must_use]
+pub fn rules_file(dialect: &str) -> PathBuf {
+    repository().join("crates/dialects/src").join(dialect).join("testdata/rules.json")
+}
+
+impl Rules {
+    /// The rules of a dialect; none if it states none.
+    pub(super) fn of(dialect: &str) -> anyhow::Result<Self> {
+        let file = rules_file(dialect);
+        if !file.exists() {
+            return Ok(Self::default());
+        }
+        let text = fs::read_to_string(&file)?;
+        serde_json::from_str(&text).with_context(|| format!("{} is wrong", file.display()))
+    }
+
+    /// Checks the messages of one session.
+    pub(super) fn check(&self, messages: &[Value], answer: &Answer) -> Result<(), Broken> {
+        self.check_ends(messages)?;
+        self.check_unique(messages)?;
+        self.pairs.iter().try_for_each(|pair| pair.check(messages))?;
+        match (&self.answer, answer) {
+            (Some(text), Answer::Text(want)) => text.check(messages, want),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_ends(&self, messages: &[Value]) -> Result<(), Broken> {
+        let last = messages.len().saturating_sub(1);
+        for (pattern, place, at) in [(&self.begins, "first", 0), (&self.ends, "last", last)] {
+            let Some(pattern) = pattern else { continue };
+            let found = places(messages, pattern);
+            must!(
+                found == [at],
+                "one message begins a session and one ends it",
+                "the {place} of {} is at {found:?}",
+                messages.len()
+            );
+        }
+        for pattern in &self.only_last {
+            let found = places(messages, pattern);
+            must!(
+                found.iter().all(|at| *at == last),
+                "some messages are only the last",
+                "{found:?} of {}",
+                messages.len()
+            );
+        }
+        Ok(())
+    }
+
+    fn check_unique(&self, messages: &[Value]) -> Result<(), Broken> {
+        let Some(pointer) = &self.unique else { return Ok(()) };
+        let mut seen = HashSet::new();
+        for message in messages.iter().filter(|message| !message.is_null()) {
+            let id = key(message, pointer);
+            must!(id != "null", "every message has an id", "{message}");
+            must!(seen.insert(id), "no two messages have the same id", "{message}");
+        }
+        Ok(())
+    }
+}
+
+impl Pair {
+    fn check(&self, messages: &[Value]) -> Result<(), Broken> {
+        let mut open = HashSet::new();
+        for message in messages {
+            if self.open.fits(message) {
+                must!(open.insert(key(message, &self.by)), "what begins ends before it begins again", "{message}");
+            }
+            if self.close.fits(message) {
+                let known = open.remove(&key(message, &self.by));
+                must!(known, "what ends has begun, and ends once", "{message}");
+            }
+        }
+        must!(open.is_empty() || self.may_stay_open, "what begins ends", "open: {open:?}");
+        Ok(())
+    }
+}
+
+impl Text {
+    fn check(&self, messages: &[Value], want: &str) -> Result<(), Broken> {
+        let texts = messages.iter().filter(|message| self.of.fits(message));
+        let got: String = texts.filter_map(|message| message.pointer(&self.at)?.as_str()).collect();
+        must!(got == want, "joined text is what the agent said", "{got:?}, not {want:?}");
+        Ok(())
+    }
+}
+
+fn places(messages: &[Value], pattern: &Pattern) -> Vec<usize> {
+    messages.iter().enumerate().filter(|(_, message)| pattern.fits(message)).map(|(at, _)| at).collect()
+}
+
+fn key(message: &Value, pointer: &str) -> String {
+    message.pointer(pointer).unwrap_or(&Value::Null).to_string()
+}
