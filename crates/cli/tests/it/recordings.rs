@@ -18,5 +18,8 @@ fn every_source_has_recordings() {
 fn no_two_recordings_are_the_same() {
     let mut seen = BTreeSet::new();
     let recordings = recordings().unwrap();
-    verdict("recorded twice", recordings.iter().filter(|recording| !seen.insert((recording.source.name, &recording.bytes))));
+    verdict(
+        "recorded twice",
+        recordings.iter().filter(|recording| !seen.insert((recording.source.name, &recording.bytes))),
+    );
 }

@@ -11,7 +11,7 @@ use switchboard_agents::Json;
 use switchboard_dialects::{DIALECTS, Dialect};
 use switchboard_event::Event;
 
-pub use rules::{Rules, rules_file};
+pub use rules::{Rules, Text, rules_file};
 
 use crate::{
     ledger::{Broken, must},

@@ -44,8 +44,9 @@ struct Pair {
     may_stay_open: bool,
 }
 
+/// Text in messages: which messages have it, and where.
 #[derive(Clone, Debug, Deserialize)]
-struct Text {
+pub struct Text {
     of: Pattern,
     at: String,
 }
@@ -132,9 +133,15 @@ impl Pair {
 }
 
 impl Text {
-    fn check(&self, messages: &[Value], want: &str) -> Result<(), Broken> {
+    /// All of it, in its order.
+    #[must_use]
+    pub fn join(&self, messages: &[Value]) -> String {
         let texts = messages.iter().filter(|message| self.of.fits(message));
-        let got: String = texts.filter_map(|message| message.pointer(&self.at)?.as_str()).collect();
+        texts.filter_map(|message| message.pointer(&self.at)?.as_str()).collect()
+    }
+
+    fn check(&self, messages: &[Value], want: &str) -> Result<(), Broken> {
+        let got = self.join(messages);
         must!(got == want, "joined text is what the agent said", "{got:?}, not {want:?}");
         Ok(())
     }
