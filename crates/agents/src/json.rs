@@ -4,65 +4,62 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
+use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 
-/// One JSON value, verbatim.
+use crate::split::{elements, escaped, fields};
+
+/// One JSON value, verbatim. Its text is known to be valid JSON.
 #[derive(Clone, Copy)]
-pub struct Json<'a>(&'a RawValue);
+pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
     /// Looks at a text, if it is JSON.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
-        serde_json::from_str(text).ok().map(Self)
+        serde_json::from_str(text).ok().map(Self::of)
     }
 
-    /// The value as it was written.
+    /// Looks at a value that is known to be JSON.
     #[must_use]
-    pub fn raw(self) -> &'a RawValue {
-        self.0
+    pub fn of(raw: &'a RawValue) -> Self {
+        Self(raw.get())
     }
 
     /// The value as it was written, to keep.
     #[must_use]
     pub fn to_raw(self) -> Box<RawValue> {
-        self.0.to_owned()
+        RawValue::from_string(self.0.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 
     /// The text as it was written.
     #[must_use]
     pub fn text(self) -> &'a str {
-        self.0.get()
+        self.0
     }
 
     /// Its fields; none if it is not an object.
     #[must_use]
     pub fn object(self) -> Object<'a> {
-        if !self.is_object() {
-            return Object::default();
+        let mut object = Object::default();
+        for (key, value) in fields(self.0) {
+            object.0.push((Json(key).str().unwrap_or_default(), value));
         }
-        serde_json::from_str(self.text()).unwrap_or_default()
+        object
     }
 
     /// Its elements; none if it is not an array.
     #[must_use]
     pub fn array(self) -> Vec<Self> {
-        if !self.text().starts_with('[') {
-            return Vec::new();
-        }
-        serde_json::from_str::<Vec<&RawValue>>(self.text())
-            .map_or_else(|_| Vec::new(), |v| v.into_iter().map(Self).collect())
+        elements(self.0).map(Self).collect()
     }
 
     /// Its text, if it is a string. Half of a surrogate pair becomes U+FFFD.
     #[must_use]
     pub fn str(self) -> Option<Cow<'a, str>> {
-        let inner = self.text().strip_prefix('"')?.strip_suffix('"')?;
-        if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        let inner = self.0.get(1..self.0.len().checked_sub(1)?).filter(|_| self.0.starts_with('"'))?;
+        if !escaped(inner.as_bytes()) {
             return Some(Cow::Borrowed(inner));
         }
         match serde_json::from_str::<String>(self.text()) {
@@ -125,13 +122,13 @@ fn saturate(number: f64) -> u64 {
 
 /// The fields of a JSON object, in their order, duplicates included.
 #[derive(Default)]
-pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Object<'a>(SmallVec<[(Cow<'a, str>, &'a str); 8]>);
 
 impl<'a> Object<'a> {
     /// A field that is there and not `null`. Of duplicates, the first.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.0.iter().find(|(k, v)| k == key && v.get() != "null").map(|(_, v)| Json(v))
+        self.0.iter().find(|(k, v)| k == key && *v != "null").map(|(_, v)| Json(v))
     }
 
     /// The field is there, be it `null`.
@@ -233,38 +230,6 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn raw(&self, key: &str) -> Option<Box<RawValue>> {
         self.get(key).map(Json::to_raw)
-    }
-}
-
-impl<'de> Deserialize<'de> for Object<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields)
-    }
-}
-
-struct Fields;
-
-impl<'de> Visitor<'de> for Fields {
-    type Value = Object<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::with_capacity(12);
-        while let Some(Key(key)) = map.next_key()? {
-            fields.push((key, map.next_value()?));
-        }
-        Ok(Object(fields))
-    }
-}
-
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(TextOfBytes).map(Key)
     }
 }
 

@@ -8,9 +8,11 @@ mod json;
 mod reader;
 mod record;
 mod scribe;
+mod split;
 mod table;
 mod translator;
 
+mod claude;
 mod gemini;
 
 pub use framing::Lines;

@@ -1,8 +1,15 @@
 //! One native record: a line of a stream, or the message in a line of a transcript.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+use serde_json::value::RawValue;
 use switchboard_event::{Dir, Native, NativeBody, Timestamp};
 
 use crate::Json;
+
+static DIR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"dir\""));
+static MSG: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"msg\""));
 
 /// A native record and what is known about how it came.
 pub struct Record<'a> {
@@ -17,7 +24,7 @@ pub struct Record<'a> {
 /// What a record is.
 pub enum RecordBody<'a> {
     /// JSON of any kind.
-    Json(Json<'a>),
+    Json(&'a RawValue),
     /// Text that is not JSON.
     Text(&'a str),
     /// Bytes that are not UTF-8.
@@ -35,33 +42,33 @@ impl<'a> Record<'a> {
         if text.trim().is_empty() {
             return None;
         }
-        let Some(json) = Json::parse(text) else {
+        let Ok(raw) = serde_json::from_str(text) else {
             return Some(Self { dir: Dir::In, at: None, body: RecordBody::Text(text) });
         };
-        Some(Self::from_transcript(json).unwrap_or(Self { dir: Dir::In, at: None, body: RecordBody::Json(json) }))
+        Some(Self::from_transcript(raw).unwrap_or(Self { dir: Dir::In, at: None, body: RecordBody::Json(raw) }))
     }
 
-    fn from_transcript(json: Json<'a>) -> Option<Self> {
+    fn from_transcript(raw: &'a RawValue) -> Option<Self> {
         // Looking for the two words is much cheaper than looking at the fields of every record.
-        let text = json.text().as_bytes();
-        if memchr::memmem::find(text, b"\"dir\"").is_none() || memchr::memmem::find(text, b"\"msg\"").is_none() {
+        if DIR.find(raw.get().as_bytes()).is_none() || MSG.find(raw.get().as_bytes()).is_none() {
             return None;
         }
-        let fields = json.object();
+        let fields = Json::of(raw).object();
         let dir = match fields.str("dir")?.as_ref() {
             "in" => Dir::In,
             "out" => Dir::Out,
             _ => return None,
         };
-        let msg = fields.iter().find(|(key, _)| *key == "msg")?.1;
-        Some(Self { dir, at: fields.f64("t").and_then(Timestamp::from_seconds), body: RecordBody::Json(msg) })
+        let (_, msg) = fields.iter().find(|(key, _)| *key == "msg")?;
+        let body = RecordBody::Json(serde_json::from_str(msg.text()).ok()?);
+        Some(Self { dir, at: fields.f64("t").and_then(Timestamp::from_seconds), body })
     }
 
     /// The record as an event keeps it.
     #[must_use]
     pub fn to_native(&self) -> Native {
         let body = match self.body {
-            RecordBody::Json(json) => NativeBody::Json(json.to_raw()),
+            RecordBody::Json(raw) => NativeBody::Json(raw.to_owned()),
             RecordBody::Text(text) => NativeBody::Text(text.to_owned()),
             RecordBody::Bytes(bytes) => NativeBody::Bytes(bytes.to_vec()),
         };

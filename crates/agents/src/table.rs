@@ -1,6 +1,6 @@
 //! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
 
-use crate::{Reader, gemini};
+use crate::{Reader, claude, gemini};
 
 /// One kind of stream that can be read.
 pub struct Source {
@@ -17,7 +17,7 @@ pub struct Source {
 }
 
 /// Every agent's sources, in the order in which they are shown.
-pub const SOURCES: &[&[Source]] = &[gemini::SOURCES];
+pub const SOURCES: &[&[Source]] = &[claude::SOURCES, gemini::SOURCES];
 
 /// The names of all agents, each once.
 #[must_use]

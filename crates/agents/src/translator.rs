@@ -1,9 +1,9 @@
 //! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
 //! session's id, times, the end, and the promise that no record is lost.
 
-use switchboard_event::{Event, Id, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Body, Event, Id, Level, Notice, Timestamp, Topic};
 
-use crate::{Note, Reader, Record, RecordBody, Scribe, Source, Start};
+use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
 /// How many records may pass before a session without an id gets one made up.
 const PATIENCE: usize = 64;
@@ -36,7 +36,12 @@ pub struct Translator {
     held: Vec<Event>,
     records: usize,
     now: Timestamp,
+    /// What the seconds of a transcript count from, if not from 1970.
+    zero: Timestamp,
 }
+
+/// Seconds of a transcript below this count from its own beginning.
+const LONG_AGO: i64 = 100_000_000 * 1_000_000;
 
 impl Translator {
     /// A translator for one source of records.
@@ -51,22 +56,26 @@ impl Translator {
             held: Vec::new(),
             records: 0,
             now: options.arrival,
+            zero: options.arrival,
         }
     }
 
     /// Reads one record; gives the events that can be given now.
     pub fn record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
-        self.now = record.at.unwrap_or(self.now);
-        self.scribe.begin(Some(record.to_native()), self.now);
+        self.now = record.at.map_or(self.now, |at| self.anchored(at));
+        self.scribe.begin(Some(record.to_native()), self.now, record.at);
         match record.body {
-            RecordBody::Json(json) => self.reader.read(record.dir, json, &mut self.scribe),
+            RecordBody::Json(raw) => self.reader.read(record.dir, Json::of(raw), &mut self.scribe),
             RecordBody::Text(text) => self.reader.text(record.dir, text, &mut self.scribe),
             RecordBody::Bytes(bytes) => {
                 self.scribe.notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
             }
         }
         self.scribe.settle(|| unknown(record));
-        self.now = self.scribe.now();
+        if let Some(told) = self.scribe.told() {
+            self.anchor(record.at, told);
+            self.now = told;
+        }
         self.records += 1;
         self.give(out);
     }
@@ -74,7 +83,7 @@ impl Translator {
     /// Hears what the wire never says.
     pub fn note(&mut self, note: &Note<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
         self.now = at.unwrap_or(self.now);
-        self.scribe.begin(None, self.now);
+        self.scribe.begin(None, self.now, None);
         match note {
             Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
             Note::Stopping(why) => self.scribe.stopping(*why),
@@ -86,7 +95,7 @@ impl Translator {
 
     /// The stream is over: closes what is open and gives the rest.
     pub fn end(&mut self, out: &mut Vec<Event>) {
-        self.scribe.begin(None, self.now);
+        self.scribe.begin(None, self.now, None);
         self.reader.end(&mut self.scribe);
         self.scribe.finish();
         self.records = PATIENCE;
@@ -97,6 +106,21 @@ impl Translator {
     #[must_use]
     pub fn session(&self) -> Option<&Id> {
         self.session.as_ref()
+    }
+
+    /// A transcript's time as a point in time.
+    fn anchored(&self, at: Timestamp) -> Timestamp {
+        let micros = at.as_micros();
+        if micros < LONG_AGO { Timestamp::from_micros(self.zero.as_micros() + micros).unwrap_or(at) } else { at }
+    }
+
+    /// A record that says itself when it happened also says when the transcript began.
+    fn anchor(&mut self, at: Option<Timestamp>, told: Timestamp) {
+        if let Some(at) = at.filter(|at| at.as_micros() < LONG_AGO)
+            && let Some(zero) = Timestamp::from_micros(told.as_micros() - at.as_micros())
+        {
+            self.zero = zero;
+        }
     }
 
     fn give(&mut self, out: &mut Vec<Event>) {
@@ -114,6 +138,9 @@ impl Translator {
             event.session = session.clone();
             event
         };
+        if let Some(Event { body: Body::SessionStarted(started), .. }) = self.held.first_mut() {
+            self.scribe.complete_start(started);
+        }
         out.extend(self.held.drain(..).map(named));
         out.extend(self.scribe.drain().map(named));
     }
@@ -122,9 +149,13 @@ impl Translator {
 /// What becomes of a record that a reader has no words for.
 fn unknown(record: &Record<'_>) -> Notice {
     let mut notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
-    if let RecordBody::Json(json) = record.body {
-        let fields = json.object();
-        notice.name = fields.filled("type").or_else(|| fields.filled("method"));
+    if let RecordBody::Json(raw) = record.body {
+        let fields = Json::of(raw).object();
+        let kind = fields.filled("type").or_else(|| fields.filled("method"));
+        notice.name = kind.map(|kind| match fields.filled("subtype") {
+            Some(subtype) => format!("{kind}/{subtype}"),
+            None => kind,
+        });
     }
     notice
 }

@@ -44,6 +44,12 @@ pub struct Translate {
     /// The session's id, in place of the agent's own
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// The session that the stream continues; some agents then count usage from its beginning
+    #[arg(long, value_name = "ID")]
+    pub resumed: Option<String>,
+    /// What a resumed session had used before, as JSON: {"input":…,"output":…,"cache_read":…}
+    #[arg(long, value_name = "JSON", requires = "resumed")]
+    pub usage_base: Option<String>,
     /// The records; standard input if it is `-` or left out
     pub file: Option<PathBuf>,
 }
@@ -66,10 +72,14 @@ pub struct Completions {
     pub shell: Shell,
 }
 
-fn examples() -> &'static str {
-    "Examples:\n  \
-     claude -p --output-format stream-json --verbose \"say hi\" </dev/null | switchboard translate --from claude\n  \
-     switchboard translate --from codex --to trace session.jsonl > trace.jsonl"
+fn examples() -> String {
+    // The names come from the tables: this file knows no agent and no dialect.
+    let source = switchboard_agents::SOURCES.iter().copied().flatten().map(|s| s.name).next().unwrap_or("SOURCE");
+    let dialect = switchboard_dialects::DIALECTS.last().map_or("DIALECT", |d| d.name);
+    format!(
+        "Examples:\n  switchboard translate --from {source} recording.jsonl\n  \
+         AGENT | switchboard translate --from {source} --to {dialect} > {dialect}.jsonl"
+    )
 }
 
 fn lists() -> String {

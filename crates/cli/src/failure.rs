@@ -17,6 +17,14 @@ pub enum Failure {
         /// The right names, a line each.
         known: String,
     },
+    /// An option with a value that makes no sense.
+    #[error("{option}: {cause}")]
+    BadValue {
+        /// The option.
+        option: &'static str,
+        /// What is wrong with its value.
+        cause: String,
+    },
     /// A file that cannot be opened or read.
     #[error("cannot read {}: {cause}", .path.display())]
     Unreadable {
@@ -34,7 +42,7 @@ impl Failure {
     /// The exit code that the documentation promises.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::UnknownName { .. } | Self::Unreadable { .. } => 2,
+            Self::UnknownName { .. } | Self::BadValue { .. } | Self::Unreadable { .. } => 2,
             Self::Output(_) => 5,
         }
     }

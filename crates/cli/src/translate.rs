@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use switchboard_agents::{Lines, Options, Record, SOURCES, Source, Translator, source};
+use switchboard_agents::{Lines, Options, Record, SOURCES, Source, Start, Translator, source};
 use switchboard_dialects::{DIALECTS, Dialect, Messages, Projection, dialect};
 use switchboard_event::{Event, Id};
 
@@ -32,6 +32,7 @@ pub fn run(args: &args::Translate) -> Result<(), Failure> {
         made_up: host::fresh_id(),
         arrival: host::now(),
         run: 1,
+        start: start(args)?,
         ..Options::default()
     };
     let mut filter = Filter::new(source, dialect, options);
@@ -49,6 +50,15 @@ pub fn run(args: &args::Translate) -> Result<(), Failure> {
         }
     }
     filter.finish()
+}
+
+fn start(args: &args::Translate) -> Result<Start, Failure> {
+    let base = args.usage_base.as_deref().map(serde_json::from_str).transpose();
+    Ok(Start {
+        resumed: args.resumed.as_deref().map(Id::from),
+        usage_base: base.map_err(|cause| Failure::BadValue { option: "--usage-base", cause: cause.to_string() })?,
+        ..Start::default()
+    })
 }
 
 fn find_source(name: &str) -> Result<&'static Source, Failure> {

@@ -1,7 +1,6 @@
 //! What projections have to remember: which items are open, how much of their text was sent, what a turn used.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use switchboard_event::{Body, Delta, Details, Event, Field, Id, Item, Usage};
 
 /// The open items of a session, as far as a dialect needs them.
@@ -50,16 +49,24 @@ impl Track {
         self.items.remove(id)
     }
 
-    /// True if an appended text is to be shown: of an item whose text and summary both grow, the first to grow
-    /// is shown and the other is not, so that nothing is said twice.
-    pub fn grew(&mut self, id: &str, field: Field, text: &str) -> bool {
-        let Some(tracked) = self.items.get_mut(id) else { return false };
-        if *tracked.field.get_or_insert(field) != field {
-            return false;
+    /// Takes note of an appended text, and says of which item.
+    pub fn grew(&mut self, id: &str, field: Field, text: &str) -> Option<Grown<'_>> {
+        let tracked = self.items.get_mut(id)?;
+        let shown = *tracked.field.get_or_insert(field) == field;
+        if shown {
+            tracked.sent += text.len();
         }
-        tracked.sent += text.len();
-        true
+        Some(Grown { item: &tracked.item, shown })
     }
+}
+
+/// An item that grew.
+pub struct Grown<'a> {
+    /// The item.
+    pub item: &'a Item,
+    /// The text is to be shown: of an item whose text and summary both grow, the first to grow is shown and the
+    /// other is not, so that nothing is said twice.
+    pub shown: bool,
 }
 
 impl Tracked {

@@ -42,7 +42,7 @@ impl Event {
     /// The id of the event: unique, and the same whenever the session is read again.
     #[must_use]
     pub fn id(&self) -> EventId {
-        EventId { session: fnv(self.session.as_bytes()), seq: self.seq }
+        EventId { session: hash(self.session.as_bytes()), seq: self.seq }
     }
 
     /// Reads one event from its wire form.
@@ -93,19 +93,55 @@ pub struct EventId {
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "evt_{:08x}_{}", self.session >> 32 ^ self.session & 0xffff_ffff, self.seq)
+        f.pad(self.text(&mut [0; LONGEST]))
     }
 }
 
 impl Serialize for EventId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.text(&mut [0; LONGEST]))
     }
 }
 
-/// FNV-1a: short, stable across versions of the standard library. It only has to tell sessions apart.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+/// `evt_`, eight digits of the hash, `_`, and the longest `seq`.
+const LONGEST: usize = 4 + 8 + 1 + 20;
+
+impl EventId {
+    /// Written by hand, from the end: every message has an id.
+    fn text<'a>(&self, out: &'a mut [u8; LONGEST]) -> &'a str {
+        let mut at = LONGEST;
+        let mut put = |byte: u8| {
+            at -= 1;
+            if let Some(place) = out.get_mut(at) {
+                *place = byte;
+            }
+        };
+        let mut seq = self.seq;
+        loop {
+            put(b'0' + u8::try_from(seq % 10).unwrap_or_default());
+            seq /= 10;
+            if seq == 0 {
+                break;
+            }
+        }
+        put(b'_');
+        for digit in 0..8 {
+            let nibble = usize::try_from(self.session >> (4 * digit) & 0xf).unwrap_or_default();
+            put(b"0123456789abcdef".get(nibble).copied().unwrap_or(b'0'));
+        }
+        b"evt_".iter().rev().for_each(|byte| put(*byte));
+        out.get(at..).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+}
+
+/// A short hash of the session's id that stays the same across versions. It only has to tell sessions apart.
+fn hash(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let mut words = bytes.chunks_exact(8);
+    let whole = words
+        .by_ref()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, chunk| mix(hash, u64::from_le_bytes(chunk.try_into().unwrap_or_default())));
+    words.remainder().iter().fold(whole, |hash, byte| mix(hash, u64::from(*byte)))
 }
 
 impl Serialize for Event {

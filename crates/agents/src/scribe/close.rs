@@ -6,7 +6,26 @@ use switchboard_event::{
 
 use super::{Ending, Place, Scribe};
 
+/// How many items and requests may be open at once. No agent needs as many; a broken one must not cost our memory.
+const OPEN: usize = 4096;
+
 impl Scribe {
+    /// Gives up the oldest of what is open, when there is too much of it.
+    pub(super) fn make_room(&mut self) {
+        if self.open.len() >= OPEN {
+            let oldest = self.opened_in_order(|_| true).into_iter().take(OPEN / 4);
+            for id in oldest {
+                self.item_closed(&id, Status::Interrupted);
+            }
+        }
+        if self.requests.len() >= OPEN {
+            let oldest: Vec<_> = self.requests.iter().take(OPEN / 4).map(|open| open.id.clone()).collect();
+            for request in oldest {
+                self.request_resolved(RequestResolved { request, ..RequestResolved::default() });
+            }
+        }
+    }
+
     /// Closes what belongs to the turn. A subagent in the background outlives a turn that ended well.
     pub(super) fn close_turn_items(&mut self, status: TurnStatus) {
         let all = status != TurnStatus::Completed;
@@ -57,7 +76,7 @@ impl Scribe {
     }
 
     fn close_items(&mut self, turn: TurnStatus, mine: impl Fn(&Place) -> bool) {
-        let ids: Vec<_> = self.open.iter().filter(|open| mine(&open.place)).map(|open| open.id.clone()).collect();
+        let ids = self.opened_in_order(mine);
         // Children first: a subagent's items end before the item that it works under.
         for id in ids.into_iter().rev() {
             let status = self.item(&id).map_or(Status::Interrupted, |item| status_left_open(&item.details, turn));

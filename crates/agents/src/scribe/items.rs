@@ -20,29 +20,32 @@ impl Scribe {
 
     fn start_at(&mut self, id: &Id, item: Item, place: Place) {
         self.ensure_started();
-        self.open.push(Open { id: id.clone(), item: item.clone(), place: place.clone(), at: self.at });
+        self.make_room();
+        self.opened += 1;
+        let open = Open { order: self.opened, item: item.clone(), place: place.clone(), at: self.tick };
+        self.open.insert(id.clone(), open);
         self.push(Some(id.clone()), place, Body::ItemStarted(Box::new(item)));
     }
 
     /// Text was added to an item that is open; false if it is not, and nothing is written.
-    pub fn item_append(&mut self, id: &str, field: Field, part: u32, text: &str) -> bool {
-        let Some(open) = self.open.iter_mut().find(|open| open.id == *id) else {
+    pub fn item_append(&mut self, id: &Id, field: Field, part: u32, text: &str) -> bool {
+        let Some(open) = self.open.get_mut(&**id) else {
             return false;
         };
         grow(&mut open.item.details, field, text);
-        let (id, place) = (open.id.clone(), open.place.clone());
-        self.push(Some(id), place, Body::ItemDelta(Delta::Append { field, part, text: text.to_owned() }));
+        let place = open.place.clone();
+        self.push(Some(id.clone()), place, Body::ItemDelta(Delta::Append { field, part, text: text.to_owned() }));
         true
     }
 
     /// An open item is now this.
     pub fn item_set(&mut self, id: &str, item: Item) {
-        let Some(open) = self.open.iter_mut().find(|open| open.id == *id) else {
+        let Some(open) = self.open.get_mut(id) else {
             return;
         };
         open.item = item.clone();
-        let (id, place) = (open.id.clone(), open.place.clone());
-        self.push(Some(id), place, Body::ItemDelta(Delta::Set { patch: Box::new(item) }));
+        let place = open.place.clone();
+        self.push(Some(Id::from(id)), place, Body::ItemDelta(Delta::Set { patch: Box::new(item) }));
     }
 
     /// An open item is still going on; false if it is not open, and nothing is written.
@@ -53,11 +56,11 @@ impl Scribe {
         ratio: Option<f64>,
         text: Option<String>,
     ) -> bool {
-        let Some(open) = self.open.iter().find(|open| open.id == *id) else {
+        let Some(open) = self.open.get(id) else {
             return false;
         };
-        let (id, place) = (open.id.clone(), open.place.clone());
-        self.push(Some(id), place, Body::ItemDelta(Delta::Progress { elapsed_ms, ratio, text }));
+        let place = open.place.clone();
+        self.push(Some(Id::from(id)), place, Body::ItemDelta(Delta::Progress { elapsed_ms, ratio, text }));
         true
     }
 
@@ -68,55 +71,58 @@ impl Scribe {
             let place = self.place.clone();
             self.start_at(id, hollow(&item), place);
         }
-        let Some(index) = self.open.iter().position(|open| open.id == *id) else {
-            return;
-        };
-        let open = self.open.remove(index);
-        self.complete(open, item);
+        if let Some(open) = self.open.remove(&**id) {
+            self.complete(id.clone(), open, item);
+        }
     }
 
     /// An open item is finished as it is; false if it is not open, and nothing is written.
     pub fn item_closed(&mut self, id: &str, status: Status) -> bool {
-        let Some(index) = self.open.iter().position(|open| open.id == *id) else {
+        let Some((id, open)) = self.open.remove_entry(id) else {
             return false;
         };
-        let open = self.open.remove(index);
         let item = open.item.clone().with_status(status);
-        self.complete(open, item);
+        self.complete(id, open, item);
         true
     }
 
-    pub(super) fn complete(&mut self, open: Open, mut item: Item) {
+    fn complete(&mut self, id: Id, open: Open, mut item: Item) {
         if item.status == Status::Running {
             item.status = Status::Completed;
         }
         item.call = item.call.or(open.item.call);
         item.reply = item.reply.or(open.item.reply);
-        item.duration_ms = item.duration_ms.or_else(|| Some(self.at.millis_since(open.at)).filter(|ms| *ms > 0));
-        self.push(Some(open.id), open.place, Body::ItemCompleted(Box::new(item)));
+        item.duration_ms = item.duration_ms.or_else(|| Some(self.tick.millis_since(open.at)).filter(|ms| *ms > 0));
+        self.push(Some(id), open.place, Body::ItemCompleted(Box::new(item)));
     }
 
     /// An item is open.
     #[must_use]
     pub fn item_is_open(&self, id: &str) -> bool {
-        self.open.iter().any(|open| open.id == *id)
+        self.open.contains_key(id)
     }
 
     /// An open item as it is now.
     #[must_use]
     pub fn item(&self, id: &str) -> Option<&Item> {
-        self.open.iter().find(|open| open.id == *id).map(|open| &open.item)
+        self.open.get(id).map(|open| &open.item)
     }
 
     /// Changes an open item without writing an event: news that only matter when it is finished.
     pub fn item_mut(&mut self, id: &str) -> Option<&mut Item> {
-        self.open.iter_mut().find(|open| open.id == *id).map(|open| &mut open.item)
+        self.open.get_mut(id).map(|open| &mut open.item)
     }
 
-    /// The ids of all open items of the main conversation, or of a subagent's thread.
+    /// The ids of all open items of the main conversation, or of a subagent's thread, in the order of their beginning.
     #[must_use]
     pub fn open_items(&self, thread: Option<&str>) -> Vec<Id> {
-        self.open.iter().filter(|open| open.place.thread.as_deref() == thread).map(|open| open.id.clone()).collect()
+        self.opened_in_order(|place| place.thread.as_deref() == thread)
+    }
+
+    pub(super) fn opened_in_order(&self, mine: impl Fn(&Place) -> bool) -> Vec<Id> {
+        let mut open: Vec<_> = self.open.iter().filter(|(_, open)| mine(&open.place)).collect();
+        open.sort_by_key(|(_, open)| open.order);
+        open.into_iter().map(|(id, _)| id.clone()).collect()
     }
 }
 

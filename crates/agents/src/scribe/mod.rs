@@ -7,6 +7,7 @@ mod items;
 mod session;
 mod turns;
 
+use foldhash::{HashMap, HashMapExt as _};
 use switchboard_event::{Body, Event, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
 
 pub use session::Ending;
@@ -20,7 +21,14 @@ pub struct Scribe {
     agent: Id,
     run: u32,
     at: Timestamp,
+    /// The clock that durations are measured by: a transcript's own where there is one, since the times that
+    /// some records carry come from another.
+    tick: Timestamp,
     began: Timestamp,
+    told: Option<Timestamp>,
+    measured: bool,
+    /// What the turns say they took, together.
+    worked_ms: u64,
     /// The record being read, until an event takes it, and then the event that took it.
     native: Option<Native>,
     cause: Option<u64>,
@@ -35,7 +43,8 @@ pub struct Scribe {
     turn: Option<u32>,
     last_turn: Option<TurnStatus>,
     last_error: Option<switchboard_event::Fault>,
-    open: Vec<Open>,
+    open: HashMap<Id, Open>,
+    opened: u64,
     requests: Vec<OpenRequest>,
     interrupted: bool,
     stopping: Option<Why>,
@@ -50,7 +59,8 @@ struct Place {
 }
 
 struct Open {
-    id: Id,
+    /// Its place among all that were opened.
+    order: u64,
     item: Item,
     place: Place,
     at: Timestamp,
@@ -70,7 +80,11 @@ impl Scribe {
             agent: Id::from(agent),
             run,
             at: Timestamp::default(),
+            tick: Timestamp::default(),
             began: Timestamp::default(),
+            told: None,
+            measured: false,
+            worked_ms: 0,
             native: None,
             cause: None,
             place: Place::default(),
@@ -83,7 +97,8 @@ impl Scribe {
             turn: None,
             last_turn: None,
             last_error: None,
-            open: Vec::new(),
+            open: HashMap::new(),
+            opened: 0,
             requests: Vec::new(),
             interrupted: false,
             stopping: None,
@@ -92,7 +107,13 @@ impl Scribe {
     }
 
     /// A record is about to be read.
-    pub(crate) fn begin(&mut self, native: Option<Native>, at: Timestamp) {
+    pub(crate) fn begin(&mut self, native: Option<Native>, at: Timestamp, measured: Option<Timestamp>) {
+        self.measured |= measured.is_some();
+        if !self.measured {
+            self.tick = at;
+        }
+        self.tick = measured.unwrap_or(self.tick);
+        self.told = None;
         self.native = native;
         self.cause = None;
         self.place = Place::default();
@@ -112,14 +133,20 @@ impl Scribe {
         self.out.drain(..)
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
-        self.at
+    /// When the record says that it happened, if it does.
+    pub(crate) fn told(&self) -> Option<Timestamp> {
+        self.told
     }
 
     /// The record says itself when it happened.
     pub fn happened(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {
-            self.at = at;
+            (self.at, self.told) = (at, Some(at));
+            if !self.measured {
+                self.tick = at;
+                // The first event may have had to make do with the time of its arrival.
+                self.began = self.began.min(at);
+            }
         }
     }
 
@@ -150,6 +177,13 @@ impl Scribe {
     /// Something else to know.
     pub fn notice(&mut self, notice: Notice) {
         self.write(None, Body::Notice(Box::new(notice)));
+    }
+
+    /// Something else to know, if the record has caused no event yet: no record goes without one.
+    pub fn otherwise(&mut self, notice: Notice) {
+        if self.native.is_some() {
+            self.notice(notice);
+        }
     }
 
     /// Something else to know about an item.

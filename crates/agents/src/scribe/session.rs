@@ -90,11 +90,9 @@ impl Scribe {
             return;
         }
         self.started = true;
-        self.began = self.at;
+        self.began = self.tick;
         let mut config = self.start.config.clone();
-        config.agent_type.get_or_insert_with(|| self.agent.to_string());
-        config.model = config.model.take().or_else(|| self.info.model.clone());
-        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
+        self.fill_config(&mut config);
         let body = SessionStarted {
             run: self.run,
             resumed: self.start.resumed.clone().map(|from| Resumed {
@@ -111,9 +109,11 @@ impl Scribe {
     /// The stream is over. Says how the session ended, from all that was seen.
     pub(crate) fn finish(&mut self) {
         self.ensure_started();
+        // An agent that stops after its last turn ended has ended the session; in the middle of one, we do.
+        let stopped = self.turn.is_some() || self.last_turn.is_none() || self.stopping.is_some();
         let (ending, by) = match self.declared.take() {
             Some(ending) => (ending, Decider::Agent),
-            None => (self.ending(), Decider::Switchboard),
+            None => (self.ending(), if stopped { Decider::Switchboard } else { Decider::Agent }),
         };
         self.close_all(&ending);
         self.end_session(ending, by);
@@ -149,7 +149,7 @@ impl Scribe {
             error: ending.error,
             exit_code,
             signal,
-            duration_ms: self.at.millis_since(self.began),
+            duration_ms: self.tick.millis_since(self.began).max(self.worked_ms),
             by,
         };
         self.push(None, Place::default(), Body::SessionEnded(Box::new(body)));
@@ -166,6 +166,26 @@ impl Scribe {
     /// The stream shows that somebody interrupted the turn.
     pub fn interrupted(&mut self) {
         self.interrupted = true;
+    }
+
+    /// Somebody interrupted the turn.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// What became known after `session.started` was written, and before anybody saw it.
+    pub(crate) fn complete_start(&self, started: &mut SessionStarted) {
+        started.agent_session = self.agent_session.clone();
+        self.fill_config(&mut started.config);
+    }
+
+    fn fill_config(&self, config: &mut SessionConfig) {
+        config.agent_type.get_or_insert_with(|| self.agent.to_string());
+        config.model = config.model.take().or_else(|| self.info.model.clone());
+        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
+        config.approval_mode = config.approval_mode.or(self.start.config.approval_mode);
+        config.sandbox_mode = config.sandbox_mode.or(self.start.config.sandbox_mode);
     }
 }
 

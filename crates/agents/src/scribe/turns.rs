@@ -45,6 +45,7 @@ impl Scribe {
 
     pub(super) fn end_turn(&mut self, turn: TurnCompleted) {
         self.last_turn = Some(turn.status);
+        self.worked_ms = self.worked_ms.saturating_add(turn.duration_ms.unwrap_or(0));
         self.last_error = turn.error.clone().filter(|_| turn.status == TurnStatus::Failed);
         self.push(None, Place::default(), Body::TurnCompleted(Box::new(turn)));
         self.turn = None;
@@ -55,6 +56,7 @@ impl Scribe {
         if self.request_is_open(&request.request) {
             return;
         }
+        self.make_room();
         self.requests.push(OpenRequest { id: request.request.clone(), item: item.clone(), place: self.place.clone() });
         self.write(item, Body::RequestOpened(Box::new(request)));
     }

@@ -157,7 +157,7 @@ impl Unified {
         }
         if let (Some(channel), Some(id)) = (channel(item), out.tool()) {
             let text = text_of(item, None);
-            if !text.is_empty() && self.track.grew(id, Field::Text, text) {
+            if !text.is_empty() && self.track.grew(id, Field::Text, text).is_some() {
                 out.text(text, false, channel);
             }
         }
@@ -166,21 +166,23 @@ impl Unified {
 
     fn delta(&mut self, delta: &Delta, out: &mut Sink<'_>) {
         let Some(id) = out.tool() else { return };
-        let Some(tracked) = self.track.get(id) else { return };
         match delta {
             Delta::Append { field, text, .. } => {
-                if let Some(channel) = channel(&tracked.item) {
-                    if self.track.grew(id, *field, text) {
-                        out.text(text, false, channel);
+                let Some(grown) = self.track.grew(id, *field, text) else { return };
+                match channel(grown.item) {
+                    Some(channel) if grown.shown => out.text(text, false, channel),
+                    None if *field == Field::Output && is_tool(grown.item) => {
+                        out.send("toolProgress", |m| (m.tool_id, m.output) = (Some(id), Some(text.as_str())));
                     }
-                } else if *field == Field::Output && is_tool(&tracked.item) {
-                    out.send("toolProgress", |m| (m.tool_id, m.output) = (Some(id), Some(text.as_str())));
+                    _ => {}
                 }
             }
-            Delta::Progress { ratio, text, .. } if is_tool(&tracked.item) => out.send("toolProgress", |m| {
-                (m.tool_id, m.output) = (Some(id), text.as_deref());
-                m.progress = ratio.map(|r| r.clamp(0.0, 1.0));
-            }),
+            Delta::Progress { ratio, text, .. } if self.track.get(id).is_some_and(|t| is_tool(&t.item)) => {
+                out.send("toolProgress", |m| {
+                    (m.tool_id, m.output) = (Some(id), text.as_deref());
+                    m.progress = ratio.map(|r| r.clamp(0.0, 1.0));
+                })
+            }
             Delta::Set { patch } => self.show_plan(patch, out),
             Delta::Progress { .. } => {}
         }

@@ -127,7 +127,10 @@ impl fmt::Display for MessageId<'_> {
 
 impl Serialize for MessageId<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match self.part {
+            0 => self.event.id().serialize(serializer),
+            _ => serializer.collect_str(self),
+        }
     }
 }
 

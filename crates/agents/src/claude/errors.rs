@@ -1,0 +1,73 @@
+//! Claude's errors in our taxonomy.
+
+use switchboard_event::{ErrorCode, Fault};
+
+use crate::Object;
+
+/// The `error` of an `assistant` record, with the text that stands in place of an answer.
+pub fn of_reply(error: &str, text: &str) -> Fault {
+    let code = match error {
+        "authentication_failed" | "oauth_org_not_allowed" => ErrorCode::ProviderAuth,
+        "billing_error" => ErrorCode::Quota,
+        "rate_limit" | "overloaded" => ErrorCode::RateLimit,
+        "model_not_found" => ErrorCode::ModelNotFound,
+        "max_output_tokens" => ErrorCode::OutputLength,
+        "server_error" if text.contains("Unable to connect") => ErrorCode::ConnectionFailed,
+        "server_error" => ErrorCode::ApiError,
+        "invalid_request" if text.contains("too long") => ErrorCode::ContextOverflow,
+        "invalid_request" if text.contains("unable to respond") => ErrorCode::Refused,
+        _ => ErrorCode::ApiError,
+    };
+    let message = if text.is_empty() { error } else { text };
+    Fault::new(code, message).with_info(error)
+}
+
+/// A `result` that is an error, with the reply that was none, if there was one.
+pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>) -> Fault {
+    let subtype = fields.string("subtype").unwrap_or_default();
+    let status = fields.status("api_error_status");
+    let said = fields.filled("result").or_else(|| Some(fields.strings("errors").join("\n")).filter(|e| !e.is_empty()));
+    let message = said.unwrap_or_else(|| subtype.clone());
+    let code = match subtype.as_str() {
+        "error_max_turns" => ErrorCode::MaxTurns,
+        "error_max_budget_usd" => ErrorCode::MaxBudget,
+        _ if fields.is("stop_reason", "refusal") => ErrorCode::Refused,
+        _ if fields.is("terminal_reason", "prompt_too_long") => ErrorCode::ContextOverflow,
+        _ if message.starts_with("No conversation found") => ErrorCode::SessionNotFound,
+        _ => reply.map(|f| f.code).or(status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ExecutionError),
+    };
+    let info = reply.and_then(|f| f.info.clone()).or(Some(subtype)).filter(|i| !i.is_empty() && i != "success");
+    Fault { info, ..Fault::new(code, message).with_status(status) }
+}
+
+/// `api_retry`: a call of the model failed and is tried again.
+pub fn of_retry(fields: &Object<'_>) -> Fault {
+    let status = fields.status("error_status");
+    let error = fields.string("error").unwrap_or_default();
+    let text = match (fields.u64("attempt"), fields.u64("max_retries")) {
+        (Some(attempt), Some(most)) => format!("the model's API failed, trying again ({attempt} of {most})"),
+        _ => "the model's API failed, trying again".to_owned(),
+    };
+    let code = match (of_reply(&error, "").code, status) {
+        (ErrorCode::ApiError, Some(status)) => ErrorCode::from_http_status(status),
+        (_, None) if error == "unknown" => ErrorCode::ConnectionFailed,
+        (code, _) => code,
+    };
+    Fault { retryable: Some(true), ..Fault::new(code, text).with_status(status).with_info(error) }
+}
+
+/// The text of a tool result that says that the tool was not allowed. Claude Code 2.1.197 marks it in no other
+/// way until the turn ends.
+pub fn is_denial(text: &str) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "Claude requested permissions to",
+        "Permission to use",
+        "The user doesn't want to proceed with this tool use",
+        "Permission for this action",
+        "Tool permission request failed",
+        "Tool permission stream closed",
+    ];
+    BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
+        || text.contains("was blocked. For security")
+        || text.contains("because Claude Code is running in don't ask mode")
+}

@@ -1,0 +1,146 @@
+//! What Claude Code prints and is told, record by record. Only dispatches; each kind of record has its own file.
+
+use switchboard_event::{Dir, Fault, Id, Level, Notice, Timestamp, Topic};
+
+use super::{control::Asks, items, stream::Stream, tasks::Tasks, turn::Books};
+use crate::{Json, Object, Reader, Scribe};
+
+/// Reads Claude Code's stream.
+#[derive(Default)]
+pub struct Live {
+    /// The reply that is being streamed, and the one before it.
+    pub(super) stream: Stream,
+    /// How many blocks a reply had so far, where replies come block by block.
+    pub(super) blocks: Option<(Id, u32)>,
+    /// What was used and spent.
+    pub(super) books: Books,
+    /// Requests of the control protocol, both ways.
+    pub(super) asks: Asks,
+    /// Subagents and other work in the background.
+    pub(super) tasks: Tasks,
+    /// The to-do list that single calls change.
+    pub(super) todos: items::Todos,
+    /// What the user said and no turn has taken up yet.
+    pub(super) prompts: Vec<String>,
+    /// The error that Claude put in place of an answer.
+    pub(super) fault: Option<Fault>,
+    /// The turn said something.
+    pub(super) said: bool,
+    /// A task ended in the background: the next turn is about that.
+    pub(super) woken: bool,
+    pub(super) made_up: u32,
+}
+
+impl Reader for Live {
+    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
+        let fields = record.object();
+        if dir == Dir::Out {
+            return self.sent(&fields, scribe);
+        }
+        if let Some(session) = fields.str("session_id") {
+            scribe.identify(&session);
+        }
+        match fields.str("type").as_deref() {
+            Some("stream_event") => self.stream_event(&fields, scribe),
+            Some("assistant") => self.assistant(&fields, scribe),
+            Some("user") => self.user(&fields, scribe),
+            Some("system") => self.system(&fields, scribe),
+            Some("result") => self.result(&fields, scribe),
+            Some("control_request") => self.asked(&fields, scribe),
+            Some("control_response") => self.answered(&fields, scribe),
+            Some("control_cancel_request") => self.withdrawn(&fields, scribe),
+            Some(other) => self.rare(other, &fields, scribe),
+            None => {}
+        }
+    }
+}
+
+impl Live {
+    /// What we told Claude.
+    fn sent(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        match fields.str("type").as_deref() {
+            Some("user") => self.prompted(fields, scribe),
+            Some("control_request") => self.told(fields, scribe),
+            Some("control_response") => self.decided(fields, scribe),
+            Some("keep_alive") => scribe.notice(heartbeat("keep_alive")),
+            Some(other) => scribe.notice(Notice::new(Topic::Control).with_name(other)),
+            None => {}
+        }
+    }
+
+    /// Records that most sessions never see.
+    fn rare(&mut self, kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+        match kind {
+            "tool_progress" => tool_progress(fields, scribe),
+            "tool_use_summary" => scribe.notice(tool_use_summary(fields)),
+            "auth_status" => scribe.notice(auth_status(fields)),
+            "rate_limit_event" => scribe.notice(rate_limit(fields)),
+            "prompt_suggestion" => {
+                let text = fields.string("suggestion").unwrap_or_default();
+                scribe.notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
+            }
+            "keep_alive" => scribe.notice(heartbeat(kind)),
+            "transcript_mirror" => scribe.notice(Notice::new(Topic::Echo).with_name(kind)),
+            _ => {}
+        }
+    }
+
+    /// Places a record: below the tool call that a subagent works for, or in the main conversation.
+    pub(super) fn place(&self, fields: &Object<'_>, scribe: &mut Scribe) -> bool {
+        let Some(parent) = fields.str("parent_tool_use_id") else { return false };
+        let thread = self.tasks.of_call(&parent).unwrap_or_else(|| Id::from(&parent));
+        scribe.within(Some(Id::from(parent)), Some(thread));
+        true
+    }
+
+    /// An id for something that Claude gives none.
+    pub(super) fn make_up(&mut self, what: &str, scribe: &Scribe) -> Id {
+        self.made_up += 1;
+        scribe.local_id(&format!("{what}_{}", self.made_up))
+    }
+}
+
+/// A record that only says that Claude is alive.
+pub(super) fn heartbeat(name: &str) -> Notice {
+    Notice::new(Topic::Heartbeat).with_name(name).with_level(Level::Debug)
+}
+
+/// The time that a record says it was written.
+pub(super) fn written(fields: &Object<'_>) -> Option<Timestamp> {
+    Timestamp::parse(&fields.str("timestamp")?)
+}
+
+/// Claude Code 2.1.197 sends `tool_use_id: "bash-progress-0"`; the real id is the parent's.
+fn tool_progress(fields: &Object<'_>, scribe: &mut Scribe) {
+    let elapsed = fields.f64("elapsed_time_seconds").map(|s| (s * 1000.0).max(0.0).round());
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    let elapsed = elapsed.map(|ms| ms as u64);
+    let open = ["tool_use_id", "parent_tool_use_id"]
+        .into_iter()
+        .filter_map(|key| fields.str(key))
+        .any(|id| scribe.item_progress(&id, elapsed, None, None));
+    if !open {
+        scribe.notice(Notice::new(Topic::Late).with_name("tool_progress"));
+    }
+}
+
+fn tool_use_summary(fields: &Object<'_>) -> Notice {
+    let notice = Notice::new(Topic::ToolSummary).with_text(fields.string("summary").unwrap_or_default());
+    Notice { detail: fields.raw("preceding_tool_use_ids"), ..notice }
+}
+
+fn auth_status(fields: &Object<'_>) -> Notice {
+    let status = if fields.is_true("isAuthenticating") { "authenticating" } else { "idle" };
+    let mut notice = Notice::new(Topic::Auth).with_status(status);
+    notice.text =
+        fields.filled("error").or_else(|| Some(fields.strings("output").join("\n")).filter(|t| !t.is_empty()));
+    notice
+}
+
+fn rate_limit(fields: &Object<'_>) -> Notice {
+    let info = fields.object("rate_limit_info");
+    let rejected = info.is("status", "rejected");
+    let level = if rejected { Level::Warning } else { Level::Info };
+    let notice = Notice::new(Topic::RateLimit).with_level(level);
+    Notice { status: info.filled("status"), detail: fields.raw("rate_limit_info"), ..notice }
+}

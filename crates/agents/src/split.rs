@@ -1,0 +1,169 @@
+//! Takes valid JSON apart, one level deep, without looking inside. Much faster than parsing, and it can be: the text
+//! was parsed once when the record was read. Never fails; on text that is not JSON it gives less or nothing.
+
+use std::iter;
+
+/// The fields of an object: each key as the JSON string it is, and the text of its value.
+pub fn fields(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut at = open(text, b'{');
+    iter::from_fn(move || Some((next(text, &mut at, b',')?, next(text, &mut at, b':')?)))
+}
+
+/// The elements of an array, each as its text.
+pub fn elements(text: &str) -> impl Iterator<Item = &str> {
+    let mut at = open(text, b'[');
+    iter::from_fn(move || next(text, &mut at, b','))
+}
+
+/// Where the content begins, if the text begins with the bracket; else its end.
+fn open(text: &str, bracket: u8) -> usize {
+    if text.as_bytes().first() == Some(&bracket) { 1 } else { text.len() }
+}
+
+/// Moves over white space and separators.
+fn skip(bytes: &[u8], at: &mut usize, separator: u8) {
+    while *at < bytes.len() && (bytes[*at] == separator || matches!(bytes[*at], b' ' | b'\t' | b'\r' | b'\n')) {
+        *at += 1;
+    }
+}
+
+/// The next value, after a separator if there is one; none at a closing bracket.
+#[inline]
+fn next<'a>(text: &'a str, at: &mut usize, separator: u8) -> Option<&'a str> {
+    let bytes = text.as_bytes();
+    skip(bytes, at, separator);
+    let start = *at;
+    let end = match bytes.get(start)? {
+        b'}' | b']' => return None,
+        b'"' => string_end(bytes, start + 1),
+        b'{' | b'[' => nested_end(bytes, start),
+        _ => scalar_end(bytes, start),
+    };
+    *at = end;
+    text.get(start..end).filter(|value| !value.is_empty())
+}
+
+/// Behind the closing quote of a string whose content begins at `at`. Eight bytes at a time: most strings are too
+/// short for `memchr` to pay off.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..at + 8).and_then(|chunk| chunk.first_chunk()) {
+        let word = u64::from_le_bytes(*word);
+        let found = has(word, b'"') | has(word, b'\\');
+        if found == 0 {
+            at += 8;
+            continue;
+        }
+        at += found.trailing_zeros() as usize / 8;
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            _ => at += 2,
+        }
+    }
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// A string has escapes.
+pub fn escaped(bytes: &[u8]) -> bool {
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder().contains(&b'\\');
+    rest || words.filter_map(|chunk| chunk.first_chunk()).any(|word| has(u64::from_le_bytes(*word), b'\\') != 0)
+}
+
+/// The highest bit of the lowest byte that equals `byte` is set; zero if there is none.
+const fn has(word: u64, byte: u8) -> u64 {
+    let zero = word ^ (0x0101_0101_0101_0101 * byte as u64);
+    zero.wrapping_sub(0x0101_0101_0101_0101) & !zero & 0x8080_8080_8080_8080
+}
+
+/// Behind the bracket that closes the one at `at`.
+fn nested_end(bytes: &[u8], mut at: usize) -> usize {
+    let mut depth = 0_usize;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        at += 1;
+        match byte {
+            b'"' => at = string_end(bytes, at),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return at,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    bytes.len()
+}
+
+fn scalar_end(bytes: &[u8], mut at: usize) -> usize {
+    while at < bytes.len() && !matches!(bytes[at], b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\r' | b'\n') {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, value::RawValue};
+
+    use super::{elements, fields};
+
+    #[test]
+    fn takes_apart_one_level() {
+        let text = r#" {"a" : {"x":[1,"}"]} ,"b\"":"\\","c":-1.5e3,"d":[ ],"e":null}"#.trim();
+        let got: Vec<_> = fields(text).collect();
+        let want = [
+            (r#""a""#, r#"{"x":[1,"}"]}"#),
+            (r#""b\"""#, r#""\\""#),
+            (r#""c""#, "-1.5e3"),
+            (r#""d""#, "[ ]"),
+            (r#""e""#, "null"),
+        ];
+        assert_eq!(got, want);
+        assert_eq!(elements(r#"[1 , "a,b", [2,3],{} ]"#).collect::<Vec<_>>(), ["1", r#""a,b""#, "[2,3]", "{}"]);
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                proptest::collection::btree_map(".*", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_parser(value in json(), pretty: bool) {
+            let text = if pretty { format!("{value:#}") } else { value.to_string() };
+            if value.is_object() {
+                let want: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(&text).unwrap();
+                let got: std::collections::BTreeMap<String, &str> =
+                    fields(&text).map(|(key, value)| (serde_json::from_str(key).unwrap(), value)).collect();
+                prop_assert!(want.iter().map(|(k, v)| (k.as_str(), v.get())).eq(got.iter().map(|(k, v)| (k.as_str(), *v))));
+            }
+            if value.is_array() {
+                let want: Vec<&RawValue> = serde_json::from_str(&text).unwrap();
+                prop_assert!(want.iter().map(|v| v.get()).eq(elements(&text)));
+            }
+        }
+
+        #[test]
+        fn ends_on_any_text(text in ".*") {
+            prop_assert!(fields(&text).count() <= text.len());
+            prop_assert!(elements(&text).count() <= text.len());
+        }
+    }
+}
