@@ -1,6 +1,6 @@
 //! Records that are JSON and not what the agent says: fields missing, renamed, of another type, or unknown.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{UNKNOWN_FIELD, Vocabulary};
 use crate::dice::Dice;
@@ -58,7 +58,7 @@ fn another(value: &Value, words: &Vocabulary, dice: &mut Dice) -> Value {
     }
 }
 
-/// The same stream with a field that nobody knows in every object.
+/// The same stream with a field that nobody knows in every object. Maps are left alone: there, a name is data.
 #[must_use]
 pub fn with_unknown_fields(stream: &[u8]) -> Vec<u8> {
     let line = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
@@ -75,9 +75,17 @@ fn add(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.values_mut().for_each(add);
-            fields.insert(UNKNOWN_FIELD.to_owned(), json!({ "new": [1] }));
+            if !is_map(fields) {
+                fields.insert(UNKNOWN_FIELD.to_owned(), json!({ "new": [1] }));
+            }
         }
         Value::Array(elements) => elements.iter_mut().for_each(add),
         _ => {}
     }
+}
+
+/// Its keys are not names of fields, or there are none to tell by.
+fn is_map(fields: &Map<String, Value>) -> bool {
+    let is_name = |key: &String| key.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
+    fields.is_empty() || !fields.keys().all(is_name)
 }
