@@ -3,6 +3,8 @@
 
 mod books;
 mod natives;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

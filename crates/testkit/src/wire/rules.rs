@@ -154,3 +154,59 @@ fn places(messages: &[Value], pattern: &Pattern) -> Vec<usize> {
 fn key(message: &Value, pointer: &str) -> String {
     message.pointer(pointer).unwrap_or(&Value::Null).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Rules;
+    use crate::text::Answer;
+
+    /// What is broken, if anything.
+    fn broken(messages: &[(&str, &str)]) -> Option<&'static str> {
+        let rules: Rules = serde_json::from_value(json!({
+            "begins": {"/is": "begin"},
+            "ends": {"/is": "end"},
+            "only_last": [{"/is": "fail"}],
+            "unique": "/id",
+            "pairs": [{"open": {"/is": "open"}, "close": {"/is": "close"}, "by": "/text"}],
+            "answer": {"of": {"/is": "say"}, "at": "/text"},
+        }))
+        .unwrap();
+        let message = |(id, (is, text)): (usize, &(&str, &str))| json!({"id": id, "is": is, "text": text});
+        let messages: Vec<Value> = messages.iter().enumerate().map(message).collect();
+        rules.check(&messages, &Answer::Text("ab".to_owned())).err().map(|broken| broken.rule)
+    }
+
+    #[test]
+    fn rules_find_what_they_are_for() {
+        let (begin, end, a, b) = (("begin", ""), ("end", ""), ("say", "a"), ("say", "b"));
+        let (open, close) = (("open", "x"), ("close", "x"));
+        for (messages, want) in [
+            (&[begin, a, b, end][..], None),
+            (&[begin, a, open, b, close, open, close, end], None),
+            (&[a, b, end], Some("one message begins a session and one ends it")),
+            (&[begin, a, b], Some("one message begins a session and one ends it")),
+            (&[begin, a, b, end, end], Some("one message begins a session and one ends it")),
+            (&[begin, a, ("fail", ""), b, end], Some("some messages are only the last")),
+            (&[begin, a, b, open, end], Some("what begins ends")),
+            (&[begin, a, b, close, end], Some("what ends has begun, and ends once")),
+            (&[begin, a, b, open, close, close, end], Some("what ends has begun, and ends once")),
+            (&[begin, a, b, open, open, close, end], Some("what begins ends before it begins again")),
+            (&[begin, a, end], Some("joined text is what the agent said")),
+            (&[begin, b, a, end], Some("joined text is what the agent said")),
+            (&[begin, a, b, b, end], Some("joined text is what the agent said")),
+        ] {
+            assert_eq!(broken(messages), want, "{messages:?}");
+        }
+    }
+
+    #[test]
+    fn ids_are_unique() {
+        let rules: Rules = serde_json::from_value(json!({"unique": "/id"})).unwrap();
+        let check = |messages: Value| rules.check(messages.as_array().unwrap(), &Answer::Unclear("")).is_ok();
+        assert!(check(json!([{"id": 1}, {"id": 2}])));
+        assert!(!check(json!([{"id": 1}, {"id": 1}])));
+        assert!(!check(json!([{"id": 1}, {}])));
+    }
+}
