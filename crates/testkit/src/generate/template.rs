@@ -10,8 +10,8 @@ use crate::{play, recording::Recording};
 /// The session that all of a stream belongs to.
 const SESSION: &str = "5e550000-0000-4000-8000-000000000000";
 
-/// How many pieces of text there are for one that was recorded.
-const PIECES: u64 = 40;
+/// How many pieces a text comes in, if it was recorded in more than one.
+const PIECES: usize = 200;
 
 /// The lines of a recording.
 pub struct Template {
@@ -20,7 +20,7 @@ pub struct Template {
 
 struct Line {
     parts: Vec<Part>,
-    times: u64,
+    times: usize,
 }
 
 /// Bytes that stay, and places where the number of the repetition goes.
@@ -41,11 +41,9 @@ impl Template {
         for id in records.iter().flat_map(|record| &record.ids) {
             *uses.entry(id).or_default() += 1;
         }
-        let before = std::iter::once(None).chain(records.iter().map(Some));
-        let lines = records.iter().zip(before).map(|(record, before)| Line {
-            parts: parts(record.line, &record.ids, &uses),
-            times: if before.is_some_and(|before| record.is_piece_after(before, &uses)) { PIECES } else { 1 },
-        });
+        let times = times(&records, &uses);
+        let lines = records.iter().zip(times);
+        let lines = lines.map(|(record, times)| Line { parts: parts(record.line, &record.ids, &uses), times });
         Self { lines: lines.collect() }
     }
 
@@ -64,6 +62,16 @@ impl Template {
             }
         }
     }
+}
+
+/// How often each line is written: once, or so often that the pieces of one text become many.
+fn times(records: &[Known<'_>], uses: &BTreeMap<&str, usize>) -> Vec<usize> {
+    let runs = records.chunk_by(|before, record| record.is_piece_after(before, uses));
+    let times = runs.flat_map(|run| match run.len() {
+        1 => vec![1],
+        length => vec![PIECES.div_ceil(length); length],
+    });
+    times.collect()
 }
 
 /// A line and what is known about it.
