@@ -39,7 +39,7 @@ pub struct Translate {
     #[arg(long, value_name = "SOURCE")]
     pub from: String,
     /// The protocol to write; `--help` lists the dialects
-    #[arg(long, value_name = "DIALECT", default_value = "unified")]
+    #[arg(long, value_name = "DIALECT", default_value = default_dialect())]
     pub to: String,
     /// The session's id, in place of the agent's own
     #[arg(long, value_name = "ID")]
@@ -70,6 +70,11 @@ pub struct Schema {
 pub struct Completions {
     /// The shell
     pub shell: Shell,
+}
+
+/// The first of the table.
+fn default_dialect() -> &'static str {
+    switchboard_dialects::DIALECTS.first().map_or("", |dialect| dialect.name)
 }
 
 fn examples() -> String {

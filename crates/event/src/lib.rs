@@ -6,7 +6,7 @@
 //! One JSON object an event. The envelope is the same for all twelve kinds, `data` depends on `kind`:
 //!
 //! ```json
-//! {"v":1,"seq":7,"id":"evt_2c5a8e1f_7","session":"0198…","at":"2026-11-15T10:00:00.123456Z","agent":"claude",
+//! {"v":1,"seq":7,"id":"evt_2c5a8e1f_7","session":"0198…","at":"2026-11-15T10:00:00.123456Z","agent":"echo",
 //!  "run":1,"turn":1,"item":"toolu_01","parent":null,"thread":null,"kind":"item.completed","data":{…},
 //!  "dir":"in","native":{…the native record, verbatim…}}
 //! ```

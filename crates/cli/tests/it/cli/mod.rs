@@ -1,0 +1,17 @@
+//! The program itself: names, files, bad input, pipes.
+
+mod input;
+mod names;
+mod pipes;
+
+use switchboard_agents::{SOURCES, Source};
+
+/// All sources.
+fn sources() -> impl Iterator<Item = &'static Source> {
+    SOURCES.iter().copied().flatten()
+}
+
+/// Some source, where any will do.
+fn a_source() -> &'static str {
+    sources().next().unwrap().name
+}

@@ -1,0 +1,62 @@
+//! The program between two others: it answers before its input ends, and a reader may leave.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use switchboard_testkit::recording::recordings;
+
+use super::{a_source, sources};
+use crate::binary::start;
+
+/// So long a slow machine may take; what never comes has not come then.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn output_comes_before_the_input_ends() {
+    for source in sources() {
+        let mut child = start(&["translate", "--from", source.name, "--session", "s"]);
+        let mut stdin = child.stdin.take().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let (send, receive) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            let mut line = String::new();
+            while stdout.read_line(&mut line).unwrap() > 0 {
+                drop(send.send(std::mem::take(&mut line)));
+            }
+        });
+        stdin.write_all(b"{\"type\":\"something\"}\n").unwrap();
+        let first = receive.recv_timeout(PATIENCE);
+        assert!(first.is_ok_and(|line| line.starts_with('{')), "{} says nothing while it waits", source.name);
+        // A line that is not JSON may have no words in the dialect, but it must not end anything either.
+        stdin.write_all(b"more\n").unwrap();
+        assert!(child.try_wait().unwrap().is_none(), "{} ended before its input", source.name);
+        drop(stdin);
+        reader.join().unwrap();
+        assert!(receive.try_iter().count() > 0, "{} has no end", source.name);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_reader_may_leave() {
+    let recordings = recordings().unwrap();
+    let recording = recordings.iter().find(|recording| recording.source.name == a_source()).unwrap();
+    let mut child = start(&["translate", "--from", a_source(), "--session", "s"]);
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let bytes = recording.bytes.clone();
+    // Much more than fits into the pipes.
+    let writer = thread::spawn(move || (0..10_000).try_for_each(|_| stdin.write_all(&bytes)));
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    drop(stdout);
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{status}");
+    assert!(writer.join().unwrap().is_err(), "it read on although nobody listened");
+    let mut complaint = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut complaint).unwrap();
+    assert_eq!(complaint, "");
+}

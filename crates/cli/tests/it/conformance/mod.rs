@@ -1,0 +1,39 @@
+//! The invariants, for every agent and every dialect. What they are is said in the test kit, where they are checked;
+//! here are the streams that they are checked on.
+
+mod garbage;
+mod recorded;
+mod split;
+mod truncated;
+mod unknown;
+
+use switchboard_testkit::{
+    check::Checker,
+    ledger::Broken,
+    parallel,
+    recording::{Recording, recordings},
+};
+
+use crate::verdict::verdict;
+
+/// A source of recordings and the means to check them.
+pub struct Suite {
+    pub checker: Checker,
+    pub recordings: Vec<Recording>,
+}
+
+impl Suite {
+    pub fn new() -> Self {
+        Self { checker: Checker::new().unwrap(), recordings: recordings().unwrap() }
+    }
+
+    /// Does `check` to every recording, on all cores. It gives what it found wrong.
+    #[track_caller]
+    pub fn each(&self, what: &str, check: impl Fn(&Recording) -> Vec<Broken> + Sync) {
+        let found = parallel::map(&self.recordings, |recording| {
+            let named = |broken: Broken| format!("{recording}: {broken}");
+            check(recording).into_iter().map(named).collect::<Vec<_>>()
+        });
+        verdict(what, found.into_iter().flatten());
+    }
+}

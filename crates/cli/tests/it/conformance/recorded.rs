@@ -1,0 +1,79 @@
+//! What agents really said.
+
+use std::collections::HashSet;
+
+use switchboard_agents::SOURCES;
+use switchboard_event::{Body, Scope};
+use switchboard_testkit::{
+    dice::Dice,
+    ledger::{Broken, Reuse},
+    play::events,
+    recording::Recording,
+    text::{Answer, answer},
+};
+
+use super::Suite;
+
+#[test]
+fn recordings_keep_every_invariant() {
+    let suite = Suite::new();
+    suite.each("recordings", |recording| {
+        suite.checker.stream(recording.source, &recording.bytes, Reuse::Never).err().into_iter().collect()
+    });
+}
+
+#[test]
+fn every_source_survives_every_recording() {
+    let suite = Suite::new();
+    suite.each("recordings of other agents", |recording| {
+        let others = SOURCES.iter().copied().flatten().filter(|source| source.name != recording.source.name);
+        let checked = others.map(|source| suite.checker.stream(source, &recording.bytes, Reuse::AfterEnd));
+        checked.filter_map(Result::err).collect()
+    });
+}
+
+#[test]
+fn stored_events_and_copied_projections_give_the_same_messages() {
+    let suite = Suite::new();
+    suite.each("replayed recordings", |recording| {
+        let events = events(recording.source, &recording.bytes);
+        let mut dice = Dice::named(&recording.name);
+        let cuts: Vec<usize> = match events.len() {
+            small @ 0..24 => (0..=small).collect(),
+            large => (0..6).map(|_| dice.below(large)).collect(),
+        };
+        let wires = suite.checker.wires.iter();
+        wires.flat_map(|wire| cuts.iter().filter_map(|cut| wire.check_replay(&events, *cut).err())).collect()
+    });
+}
+
+#[test]
+fn messages_end_as_they_grew() {
+    let suite = Suite::new();
+    suite.each("texts", |recording| match answer(&events(recording.source, &recording.bytes)) {
+        Answer::Unclear(why @ "a message ended as something else than it grew to") => {
+            vec![Broken { rule: "what was streamed is how the finished text begins", why: why.to_owned() }]
+        }
+        _ => Vec::new(),
+    });
+}
+
+#[test]
+fn usage_counts_each_reply_once() {
+    Suite::new().each("usage", |recording| counted_twice(recording).into_iter().collect());
+}
+
+fn counted_twice(recording: &Recording) -> Option<Broken> {
+    let mut seen = HashSet::new();
+    for event in events(recording.source, &recording.bytes) {
+        if let Body::Usage(usage) = event.body
+            && let Some(key) = usage.key
+            && usage.scope == Scope::Reply
+            && !usage.cumulative
+            && !seen.insert(key.clone())
+        {
+            return Some(Broken { rule: "each model reply is counted once", why: format!("{key} at {}", event.seq) });
+        }
+    }
+    None
+}

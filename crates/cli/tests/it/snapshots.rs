@@ -1,0 +1,111 @@
+//! What each recording means, in a form that people can read and review: `testdata/snapshots` beside the recordings.
+//! `cargo xtask snapshots` writes them anew.
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use serde_json::Value;
+use switchboard_event::{Dir, Event};
+use switchboard_testkit::{
+    play::events,
+    recording::{Recording, recordings},
+};
+
+use crate::verdict::verdict;
+
+/// Longer texts and lists are cut.
+const TEXT: usize = 72;
+const LIST: usize = 6;
+
+#[test]
+fn recordings_mean_what_they_meant() {
+    let recordings = recordings().unwrap();
+    let failed = recordings.iter().filter(|recording| {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(recording.testdata.join("snapshots"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        let text = render(&events(recording.source, &recording.bytes));
+        // A difference is shown by insta; the others are shown too.
+        catch_unwind(AssertUnwindSafe(|| settings.bind(|| insta::assert_snapshot!(name(recording), text)))).is_err()
+    });
+    verdict("`cargo xtask snapshots` writes them anew; then look at the difference", failed);
+}
+
+#[test]
+fn every_snapshot_has_its_recording() {
+    let recordings = recordings().unwrap();
+    let mut left_over = Vec::new();
+    for recording in &recordings {
+        let Ok(folder) = fs::read_dir(recording.testdata.join("snapshots")) else { continue };
+        for file in folder.map(|entry| entry.unwrap().path()) {
+            let mine = |other: &&Recording| other.testdata == recording.testdata;
+            let known = recordings.iter().filter(mine).map(|other| format!("{}.snap", name(other)));
+            let file_name = file.file_name().unwrap().to_string_lossy().into_owned();
+            if !known.chain(["README.md".to_owned()]).any(|known| known == file_name) {
+                left_over.push(file.display().to_string());
+            }
+        }
+    }
+    left_over.dedup();
+    verdict("snapshots of nothing", left_over);
+}
+
+fn name(recording: &Recording) -> String {
+    format!("{}__{}", recording.kind, recording.name)
+}
+
+/// One line an event: `<` if it carries a record from the agent, `>` if one to it.
+fn render(events: &[Event]) -> String {
+    events.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn line(event: &Event) -> String {
+    let stored: Value = serde_json::from_str(switchboard_event::raw(event).get()).unwrap();
+    let record = match event.native.as_ref().map(|native| native.dir) {
+        Some(Dir::In) => "<",
+        Some(Dir::Out) => ">",
+        None => " ",
+    };
+    let turn = event.turn.map(|turn| format!("t{turn}")).unwrap_or_default();
+    let place = [("", &event.item), ("under=", &event.parent), ("thread=", &event.thread)];
+    let place: String = place.iter().filter_map(|(word, id)| Some(format!("{word}{} ", id.as_ref()?))).collect();
+    let kind = stored.pointer("/kind").and_then(Value::as_str).unwrap_or_default();
+    let data = said(stored.pointer("/data").unwrap_or(&Value::Null));
+    format!("{record}{:>3} {kind:<16} {turn:<2} {place}{data}", event.seq).trim_end().to_owned()
+}
+
+/// What an event says; of an item, its type and status first.
+fn said(data: &Value) -> String {
+    let Some(Value::Object(item)) = data.get("item") else { return short(data) };
+    let mut rest = item.clone();
+    let [kind, status] = ["type", "status"].map(|key| rest.remove(key).unwrap_or_default());
+    let [kind, status] = [&kind, &status].map(|word| word.as_str().unwrap_or_default());
+    format!("{kind} {status} {}", short(&rest.into()))
+}
+
+/// JSON as short as it can be said: no quotes around names, and long things cut.
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) => short_text(text),
+        Value::Array(elements) => {
+            let more = elements.len().saturating_sub(LIST);
+            let shown = elements.iter().take(LIST).map(short);
+            let more = (more > 0).then(|| format!("… {more} more"));
+            format!("[{}]", shown.chain(more).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| format!("{key}: {}", short(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn short_text(text: &str) -> String {
+    let length = text.chars().count();
+    let shown: String = text.chars().take(TEXT).collect();
+    if length > TEXT { format!("{shown:?}… {length}") } else { format!("{shown:?}") }
+}

@@ -1,0 +1,78 @@
+//! How files look.
+
+use super::{File, files};
+use crate::verdict::verdict;
+
+/// Code of more lines than this hides something.
+const LONGEST: usize = 500;
+
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc"];
+
+/// Rust files.
+fn rust() -> Vec<File> {
+    files().into_iter().filter(File::is_rust).collect()
+}
+
+/// The lines of Rust that contain one of some words. The words are given in two halves, so that this file does not
+/// contain them.
+fn lines_with(words: &[(&str, &str)]) -> Vec<String> {
+    let words: Vec<String> = words.iter().map(|(a, b)| format!("{a}{b}")).collect();
+    let mut found = Vec::new();
+    for file in rust() {
+        for (number, line) in file.lines() {
+            if let Some(word) = words.iter().find(|word| line.contains(*word)) {
+                found.push(format!("{}:{number}: {word}", file.path));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let silent = rust().into_iter().filter(|file| !file.text.starts_with("//! ")).map(|file| file.path);
+    verdict("files that do not open with `//!`", silent);
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let long = rust().into_iter().filter(|file| !file.is_test() && file.own_lines() > LONGEST);
+    verdict("files that are too long", long.map(|file| format!("{}: {} lines", file.path, file.own_lines())));
+}
+
+#[test]
+fn names_say_something() {
+    let empty = rust().into_iter().filter(|file| {
+        let parts = file.path.trim_end_matches(".rs").split('/');
+        parts.into_iter().any(|part| EMPTY_NAMES.contains(&part))
+    });
+    verdict("files whose names say nothing", empty.map(|file| file.path));
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    verdict("left undone", lines_with(&[("#[ig", "nore"), ("to", "do!("), ("unimpl", "emented!("), ("FIX", "ME")]));
+}
+
+#[test]
+fn lints_are_expected_and_never_just_allowed() {
+    verdict("allowed lints", lines_with(&[("#[al", "low("), ("#![al", "low(")]));
+}
+
+#[test]
+fn native_types_are_lenient() {
+    verdict("serde attributes that refuse what is new", lines_with(&[("unta", "gged"), ("deny_unknown", "_fields")]));
+}
+
+#[test]
+fn no_file_names_the_machine_it_was_written_on() {
+    let words = [("/wo", "rk/"), ("/ro", "ot/"), ("../sha", "red")].map(|(a, b)| format!("{a}{b}"));
+    let mut found = Vec::new();
+    for file in files().iter().filter(|file| !file.is_recorded()) {
+        for (number, line) in file.lines() {
+            found.extend(words.iter().filter(|word| line.contains(*word)).map(|_| format!("{}:{number}", file.path)));
+        }
+    }
+    verdict("paths of one machine", found);
+}

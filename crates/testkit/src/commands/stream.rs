@@ -1,0 +1,35 @@
+//! `stream`: a long stream of one source on standard output.
+
+use std::io::{self, BufWriter, Write as _};
+
+use anyhow::Context as _;
+use clap::Args;
+use switchboard_testkit::{generate, recording::recordings};
+
+/// Write a long stream of one source, made of its recordings
+#[derive(Args)]
+pub struct Stream {
+    /// The source
+    source: String,
+    /// How many megabytes
+    #[arg(long, default_value_t = 64)]
+    size: u64,
+    /// One line of that size instead of many lines
+    #[arg(long)]
+    one_line: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Stream) -> anyhow::Result<()> {
+    let source = switchboard_agents::source(&args.source).with_context(|| format!("no source {}", args.source))?;
+    let mut stream = generate::Stream::new(source, &recordings()?)
+        .with_context(|| format!("there are no recordings of {}", args.source))?;
+    let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
+    let size = args.size * 1_000_000;
+    if args.one_line {
+        out.write_all(&stream.long_line(usize::try_from(size)?))?;
+    } else {
+        stream.write(size, &mut out)?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,122 @@
+//! What begins ends: items, requests, turns. And what belongs together says so: an item's events name one place,
+//! a turn's events its number.
+
+use std::collections::{HashMap, HashSet};
+
+use switchboard_event::{Body, Event, Id, Status};
+
+use super::{Broken, must};
+
+/// Whether an id may be used again after its item or request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Never: what a real agent says in one session.
+    Never,
+    /// Yes, one after the other: a stream in which lines were repeated.
+    AfterEnd,
+}
+
+/// What is open.
+pub struct Books {
+    reuse: Reuse,
+    turn: Option<u32>,
+    turns: u32,
+    items: HashMap<Id, Place>,
+    requests: HashSet<Id>,
+    used: HashSet<(&'static str, Id)>,
+}
+
+/// An item's parent and thread.
+type Place = (Option<Id>, Option<Id>);
+
+impl Books {
+    pub fn new(reuse: Reuse) -> Self {
+        let (items, requests, used) = (HashMap::new(), HashSet::new(), HashSet::new());
+        Self { reuse, turn: None, turns: 0, items, requests, used }
+    }
+
+    pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
+        if matches!(event.body, Body::TurnStarted(_)) {
+            self.turn_started(event)?;
+        }
+        let (seq, turn, open) = (event.seq, event.turn, self.turn);
+        must!(turn == open, "every event names the open turn", "event {seq} names {turn:?}, {open:?} is open");
+        match &event.body {
+            Body::ItemStarted(item) => self.item_started(event, item.status),
+            Body::ItemDelta(_) => self.item_is_open(event),
+            Body::ItemCompleted(item) => self.item_completed(event, item.status),
+            Body::RequestOpened(request) => self.request_opened(&request.request),
+            Body::RequestResolved(request) => self.request_resolved(&request.request),
+            Body::TurnCompleted(_) => self.turn_completed(event),
+            Body::SessionEnded(_) => self.finish(),
+            _ => Ok(()),
+        }
+    }
+
+    fn turn_started(&mut self, event: &Event) -> Result<(), Broken> {
+        must!(self.turn.is_none(), "a turn ends before the next", "event {} in turn {:?}", event.seq, self.turn);
+        self.turns += 1;
+        self.turn = Some(self.turns);
+        Ok(())
+    }
+
+    fn turn_completed(&mut self, event: &Event) -> Result<(), Broken> {
+        must!(self.turn.take().is_some(), "a turn begins before it ends", "event {}", event.seq);
+        Ok(())
+    }
+
+    fn item_started(&mut self, event: &Event, status: Status) -> Result<(), Broken> {
+        let id = item_of(event)?;
+        must!(status == Status::Running, "an item that starts is running", "{id} starts as {status:?}");
+        must!(!self.items.contains_key(id), "an item starts once", "{id} starts again at {}", event.seq);
+        self.use_id("item", id)?;
+        self.items.insert(id.clone(), (event.parent.clone(), event.thread.clone()));
+        Ok(())
+    }
+
+    fn item_is_open(&self, event: &Event) -> Result<(), Broken> {
+        let (id, kind) = (item_of(event)?, event.body.kind());
+        let place = self.items.get(id);
+        must!(place.is_some(), "an item is open from its start to its end", "{kind:?} of {id} at {}", event.seq);
+        let now = (event.parent.clone(), event.thread.clone());
+        must!(place == Some(&now), "an item stays in its place", "{id} is in {place:?}, {kind:?} in {now:?}");
+        Ok(())
+    }
+
+    fn item_completed(&mut self, event: &Event, status: Status) -> Result<(), Broken> {
+        self.item_is_open(event)?;
+        let id = item_of(event)?;
+        must!(status != Status::Running, "an item that ended is not running", "{id} at {}", event.seq);
+        self.items.remove(id);
+        Ok(())
+    }
+
+    fn request_opened(&mut self, id: &Id) -> Result<(), Broken> {
+        must!(self.requests.insert(id.clone()), "a request opens once", "{id} opens again");
+        self.use_id("request", id)
+    }
+
+    fn request_resolved(&mut self, id: &Id) -> Result<(), Broken> {
+        must!(self.requests.remove(id), "a request opens before it is resolved", "{id} was not open");
+        Ok(())
+    }
+
+    fn use_id(&mut self, what: &'static str, id: &Id) -> Result<(), Broken> {
+        if self.reuse == Reuse::Never {
+            must!(self.used.insert((what, id.clone())), "an id is used once", "{what} {id} begins a second time");
+        }
+        Ok(())
+    }
+
+    pub fn finish(&self) -> Result<(), Broken> {
+        must!(self.items.is_empty(), "every item ends", "open: {:?}", self.items.keys().collect::<Vec<_>>());
+        must!(self.requests.is_empty(), "every request is resolved", "open: {:?}", self.requests);
+        must!(self.turn.is_none(), "every turn ends", "turn {:?} is open", self.turn);
+        Ok(())
+    }
+}
+
+fn item_of(event: &Event) -> Result<&Id, Broken> {
+    let missing = || Broken { rule: "an item event names its item", why: format!("event {} does not", event.seq) };
+    event.item.as_ref().filter(|id| !id.is_empty()).ok_or_else(missing)
+}

@@ -1,0 +1,24 @@
+//! What the tests and the development commands share: the recordings, the invariants that must hold for every
+//! stream, ways to spoil a stream, and endless streams made of recordings. Names no agent and no dialect: it goes
+//! through the tables.
+
+pub mod check;
+pub mod dice;
+pub mod generate;
+pub mod ledger;
+pub mod minimise;
+pub mod mutate;
+pub mod parallel;
+pub mod play;
+pub mod recording;
+pub mod said;
+pub mod text;
+pub mod wire;
+
+use std::path::PathBuf;
+
+/// The top folder of the repository.
+#[must_use]
+pub fn repository() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
+}

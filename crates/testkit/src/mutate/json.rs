@@ -1,0 +1,91 @@
+//! Records that are JSON and not what the agent says: fields missing, renamed, of another type, or unknown.
+
+use serde_json::{Map, Value, json};
+
+use super::{UNKNOWN_FIELD, Vocabulary};
+use crate::dice::Dice;
+
+/// Spoils one value somewhere in one line.
+pub fn spoil_line(lines: &mut [Vec<u8>], words: &Vocabulary, dice: &mut Dice) {
+    let at = dice.below(lines.len());
+    let Some(line) = lines.get_mut(at) else { return };
+    let Ok(mut record) = serde_json::from_slice::<Value>(line) else { return };
+    spoil(&mut record, words, dice);
+    *line = format!("{record}\n").into_bytes();
+}
+
+/// Goes down a random path and spoils what it finds there.
+fn spoil(value: &mut Value, words: &Vocabulary, dice: &mut Dice) {
+    let stop = dice.once_in(3);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let key = fields.keys().nth(dice.below(fields.len())).cloned().unwrap_or_default();
+            if !stop {
+                return fields.get_mut(&key).into_iter().for_each(|field| spoil(field, words, dice));
+            }
+            let field = fields.remove(&key).unwrap_or_default();
+            match dice.below(4) {
+                0 => {}
+                1 => {
+                    fields.insert(dice.pick(&words.keys).cloned().unwrap_or_default(), field);
+                }
+                2 => {
+                    fields.insert(key, another(&field, words, dice));
+                }
+                _ => {
+                    fields.insert(key, field);
+                    fields.insert(UNKNOWN_FIELD.to_owned(), words.value(dice, 2));
+                }
+            }
+        }
+        Value::Array(elements) if !elements.is_empty() && !stop => {
+            let at = dice.below(elements.len());
+            elements.get_mut(at).into_iter().for_each(|element| spoil(element, words, dice));
+        }
+        other => *other = another(other, words, dice),
+    }
+}
+
+/// Something else in the place of a value.
+fn another(value: &Value, words: &Vocabulary, dice: &mut Dice) -> Value {
+    match (dice.below(6), value) {
+        (0, value) => json!([value]),
+        (1, value) => json!({ "value": value }),
+        (2, Value::String(text)) => text.chars().take(dice.below(text.len() + 1)).collect::<String>().into(),
+        (3, Value::String(text)) => format!("{text}{text}\u{0}\u{1F600}\n").into(),
+        (4, value) if !value.is_string() => value.to_string().into(),
+        _ => words.value(dice, 2),
+    }
+}
+
+/// The same stream with a field that nobody knows in every object. Maps are left alone: there, a name is data.
+#[must_use]
+pub fn with_unknown_fields(stream: &[u8]) -> Vec<u8> {
+    let line = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
+        Ok(mut record) => {
+            add(&mut record);
+            format!("{record}\n").into_bytes()
+        }
+        Err(_) => line.to_vec(),
+    };
+    stream.split_inclusive(|byte| *byte == b'\n').flat_map(line).collect()
+}
+
+fn add(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(add);
+            if !is_map(fields) {
+                fields.insert(UNKNOWN_FIELD.to_owned(), json!({ "new": [1] }));
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(add),
+        _ => {}
+    }
+}
+
+/// Its keys are not names of fields, or there are none to tell by.
+fn is_map(fields: &Map<String, Value>) -> bool {
+    let is_name = |key: &String| key.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
+    fields.is_empty() || !fields.keys().all(is_name)
+}

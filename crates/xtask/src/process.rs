@@ -1,0 +1,63 @@
+//! Starting other programs, and what the environment says. The only place that does either.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, ensure};
+
+/// The top folder of the repository.
+pub fn repository() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
+}
+
+/// A program in the repository's folder, not started yet.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs")]
+pub fn program(name: impl AsRef<Path>, args: &[&str]) -> Command {
+    let mut command = Command::new(name.as_ref());
+    command.args(args).current_dir(repository());
+    command
+}
+
+/// Cargo, not started yet.
+pub fn cargo(args: &[&str]) -> Command {
+    program("cargo", args)
+}
+
+/// The test kit, built and not started yet.
+pub fn testkit(args: &[&str]) -> anyhow::Result<Command> {
+    run(&mut cargo(&["build", "--quiet", "--package", "switchboard-testkit"]))?;
+    Ok(program(repository().join("target/debug/switchboard-testkit"), args))
+}
+
+/// Runs a program to its end; fails if it does.
+pub fn run(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", show(command)))?;
+    ensure!(status.success(), "{} ended with {status}", show(command));
+    Ok(())
+}
+
+/// What a program prints; fails if it does.
+pub fn output(command: &mut Command) -> anyhow::Result<String> {
+    let output =
+        command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {}", show(command)))?;
+    ensure!(output.status.success(), "{} ended with {}", show(command), output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The program is there and answers.
+pub fn is_there(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// This runs unattended, where a check that was not made must not look like one that passed.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub fn is_unattended() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+fn show(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,52 @@
+//! `test`: everything that must hold.
+
+use clap::Args;
+
+use crate::{
+    process::{cargo, is_there, output, program, run as run_program, testkit},
+    steps::{self, Outcome, Step},
+};
+
+/// Run every test, and say at the end what could not be run
+#[derive(Args)]
+pub struct Test {}
+
+/// What testing means. A step that needs something which is not on this machine says so.
+const STEPS: &[Step] = &[
+    Step { name: "unit, conformance and program tests", run: tests },
+    Step { name: "examples in the documentation", run: doc_tests },
+    Step { name: "completions in a real shell", run: completions },
+    Step { name: "ten seconds of spoiled streams", run: fuzz },
+];
+
+/// Runs the command.
+pub fn run(_: &Test) -> anyhow::Result<()> {
+    steps::run(STEPS)
+}
+
+/// With nextest where it is installed: it runs slow tests side by side.
+fn tests() -> anyhow::Result<Outcome> {
+    let args: &[&str] = if is_there(&mut cargo(&["nextest", "--version"])) {
+        &["nextest", "run", "--workspace", "--no-fail-fast"]
+    } else {
+        &["test", "--workspace", "--all-targets", "--no-fail-fast"]
+    };
+    run_program(&mut cargo(args)).map(|()| Outcome::Passed)
+}
+
+fn doc_tests() -> anyhow::Result<Outcome> {
+    run_program(&mut cargo(&["test", "--workspace", "--doc", "--quiet"])).map(|()| Outcome::Passed)
+}
+
+fn completions() -> anyhow::Result<Outcome> {
+    if !is_there(&mut program("bash", &["--version"])) {
+        return Ok(Outcome::NotRun("bash is not installed".to_owned()));
+    }
+    let script = output(&mut cargo(&["run", "--quiet", "--package", "switchboard-cli", "--", "completions", "bash"]))?;
+    let check = format!("{script}\ncomplete -p switchboard >/dev/null");
+    run_program(&mut program("bash", &["-c", &check])).map(|()| Outcome::Passed)
+}
+
+fn fuzz() -> anyhow::Result<Outcome> {
+    run_program(&mut testkit(&["fuzz", "--seconds", "10"])?).map(|()| Outcome::Passed)
+}
