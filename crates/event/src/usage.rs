@@ -104,7 +104,7 @@ impl Usage {
         self.cache_write_1h = self.cache_write_1h.saturating_add(other.cache_write_1h);
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
         self.tool = add_option(self.tool, other.tool, u64::saturating_add);
-        self.cost_usd = add_option(self.cost_usd, other.cost_usd, |a, b| a + b);
+        self.cost_usd = add_option(self.cost_usd, other.cost_usd, |a, b| (a + b).clamp(f64::MIN, f64::MAX));
     }
 
     /// What remains of these figures after `other` was counted, never below zero.

@@ -22,9 +22,11 @@ impl Scribe {
         self.ensure_started();
         self.make_room();
         self.opened += 1;
-        let open = Open { order: self.opened, item: item.clone(), place: place.clone(), at: self.tick };
+        let name = self.names.fresh(id);
+        let open =
+            Open { id: name.clone(), order: self.opened, item: item.clone(), place: place.clone(), at: self.tick };
         self.open.insert(id.clone(), open);
-        self.push(Some(id.clone()), place, Body::ItemStarted(Box::new(item)));
+        self.push(Some(name), place, Body::ItemStarted(Box::new(item)));
     }
 
     /// Text was added to an item that is open; false if it is not, and nothing is written.
@@ -33,8 +35,8 @@ impl Scribe {
             return false;
         };
         grow(&mut open.item.details, field, text);
-        let place = open.place.clone();
-        self.push(Some(id.clone()), place, Body::ItemDelta(Delta::Append { field, part, text: text.to_owned() }));
+        let (id, place) = (open.id.clone(), open.place.clone());
+        self.push(Some(id), place, Body::ItemDelta(Delta::Append { field, part, text: text.to_owned() }));
         true
     }
 
@@ -44,8 +46,8 @@ impl Scribe {
             return;
         };
         open.item = item.clone();
-        let place = open.place.clone();
-        self.push(Some(Id::from(id)), place, Body::ItemDelta(Delta::Set { patch: Box::new(item) }));
+        let (id, place) = (open.id.clone(), open.place.clone());
+        self.push(Some(id), place, Body::ItemDelta(Delta::Set { patch: Box::new(item) }));
     }
 
     /// An open item is still going on; false if it is not open, and nothing is written.
@@ -59,8 +61,8 @@ impl Scribe {
         let Some(open) = self.open.get(id) else {
             return false;
         };
-        let place = open.place.clone();
-        self.push(Some(Id::from(id)), place, Body::ItemDelta(Delta::Progress { elapsed_ms, ratio, text }));
+        let (id, place) = (open.id.clone(), open.place.clone());
+        self.push(Some(id), place, Body::ItemDelta(Delta::Progress { elapsed_ms, ratio, text }));
         true
     }
 
@@ -72,28 +74,28 @@ impl Scribe {
             self.start_at(id, hollow(&item), place);
         }
         if let Some(open) = self.open.remove(&**id) {
-            self.complete(id.clone(), open, item);
+            self.complete(open, item);
         }
     }
 
     /// An open item is finished as it is; false if it is not open, and nothing is written.
     pub fn item_closed(&mut self, id: &str, status: Status) -> bool {
-        let Some((id, open)) = self.open.remove_entry(id) else {
+        let Some(open) = self.open.remove(id) else {
             return false;
         };
         let item = open.item.clone().with_status(status);
-        self.complete(id, open, item);
+        self.complete(open, item);
         true
     }
 
-    fn complete(&mut self, id: Id, open: Open, mut item: Item) {
+    fn complete(&mut self, open: Open, mut item: Item) {
         if item.status == Status::Running {
             item.status = Status::Completed;
         }
         item.call = item.call.or(open.item.call);
         item.reply = item.reply.or(open.item.reply);
         item.duration_ms = item.duration_ms.or_else(|| Some(self.tick.millis_since(open.at)).filter(|ms| *ms > 0));
-        self.push(Some(id), open.place, Body::ItemCompleted(Box::new(item)));
+        self.push(Some(open.id), open.place, Body::ItemCompleted(Box::new(item)));
     }
 
     /// An item is open.

@@ -4,6 +4,7 @@
 
 mod close;
 mod items;
+mod names;
 mod session;
 mod turns;
 
@@ -11,6 +12,8 @@ use foldhash::{HashMap, HashMapExt as _};
 use switchboard_event::{Body, Event, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
 
 pub use session::Ending;
+
+use names::Names;
 
 use crate::{Start, Why};
 
@@ -43,7 +46,9 @@ pub struct Scribe {
     turn: Option<u32>,
     last_turn: Option<TurnStatus>,
     last_error: Option<switchboard_event::Fault>,
+    /// What is open, by the agent's ids.
     open: HashMap<Id, Open>,
+    names: Names,
     opened: u64,
     requests: Vec<OpenRequest>,
     interrupted: bool,
@@ -59,6 +64,8 @@ struct Place {
 }
 
 struct Open {
+    /// The id that events have.
+    id: Id,
     /// Its place among all that were opened.
     order: u64,
     item: Item,
@@ -98,6 +105,7 @@ impl Scribe {
             last_turn: None,
             last_error: None,
             open: HashMap::new(),
+            names: Names::new(run),
             opened: 0,
             requests: Vec::new(),
             interrupted: false,
@@ -158,7 +166,7 @@ impl Scribe {
 
     /// What follows in this record belongs to a subagent: the item it works under, and its thread.
     pub fn within(&mut self, parent: Option<Id>, thread: Option<Id>) {
-        self.place = Place { parent, thread };
+        self.place = Place { parent: parent.map(|parent| self.names.current(&parent)), thread };
     }
 
     /// An id that is only unique in one process of the agent, made unique in the session.
@@ -174,7 +182,9 @@ impl Scribe {
     }
 
     /// Tokens were used. A reader reports each model reply once.
-    pub fn usage(&mut self, usage: Usage) {
+    pub fn usage(&mut self, mut usage: Usage) {
+        // JSON has no word for infinity.
+        usage.cost_usd = usage.cost_usd.filter(|cost| cost.is_finite());
         if !usage.is_zero() || usage.cumulative {
             self.write(None, Body::Usage(Box::new(usage)));
         }
@@ -199,6 +209,7 @@ impl Scribe {
 
     fn write(&mut self, item: Option<Id>, body: Body) {
         let place = self.place.clone();
+        let item = item.map(|item| self.names.current(&item));
         self.write_at(item, place, body);
     }
 

@@ -43,7 +43,8 @@ impl Scribe {
         self.end_turn(turn);
     }
 
-    pub(super) fn end_turn(&mut self, turn: TurnCompleted) {
+    pub(super) fn end_turn(&mut self, mut turn: TurnCompleted) {
+        turn.cost_usd = turn.cost_usd.filter(|cost| cost.is_finite());
         self.last_turn = Some(turn.status);
         self.worked_ms = self.worked_ms.saturating_add(turn.duration_ms.unwrap_or(0));
         self.last_error = turn.error.clone().filter(|_| turn.status == TurnStatus::Failed);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use switchboard_event::{Info, Notice, SessionStatus, Topic};
+use switchboard_event::{Info, Level, Notice, SessionStatus, Topic};
 
 use super::{
     project::Messenger,
@@ -36,6 +36,8 @@ impl Messenger {
                 self.told_auth |= failure.is_some();
                 out.send(Kind::AuthStatus(AuthStatus { place, remark, failure }));
             }
+            // Chatter between host and agent that is for nobody else.
+            Topic::Control if notice.level == Level::Debug => {}
             Topic::Control => out.send(Kind::ControlResponse(ControlResponse { place, remark, failure })),
             Topic::Interrupt => out.send(Kind::Interrupt(Interrupt { place, remark })),
             Topic::Retracted => {
