@@ -1,6 +1,7 @@
 //! The protocols that clients speak, made from Switchboard's event model. One folder a dialect, and one line in
 //! [`mod@table`]. Pure: a projection is a function of the events so far.
 
+mod message_id;
 mod messages;
 mod output;
 mod plan;

@@ -4,9 +4,9 @@ use switchboard_event::Event;
 
 use super::{
     parents::Parents,
-    wire::{Content, Kind, Message, MessageId, Place},
+    wire::{Content, Kind, Message, Place},
 };
-use crate::Messages;
+use crate::{Messages, message_id::MessageId};
 
 /// The messages of one event.
 pub struct Sink<'a> {

@@ -1,11 +1,11 @@
 //! The messages, as the specification has them. One flat type: every message has the first four fields, and of
 //! the rest those that belong to its type. What is not known is left out, never `null`.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_event::{ErrorKind, Event, SessionConfig, Timestamp, Usage};
+
+use crate::message_id::MessageId;
 
 /// One message.
 #[derive(Serialize)]
@@ -106,30 +106,6 @@ impl<'a> Message<'a> {
             message: None,
             error_type: None,
             parent_tool_id: event.parent.as_deref(),
-        }
-    }
-}
-
-/// The event's id; the second message of an event and those after it add their number.
-pub struct MessageId<'a> {
-    event: &'a Event,
-    part: u32,
-}
-
-impl fmt::Display for MessageId<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.part {
-            0 => self.event.id().fmt(f),
-            part => write!(f, "{}.{part}", self.event.id()),
-        }
-    }
-}
-
-impl Serialize for MessageId<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.part {
-            0 => self.event.id().serialize(serializer),
-            _ => serializer.collect_str(self),
         }
     }
 }

@@ -1,16 +1,14 @@
 //! The envelope: what every message has.
 
-use std::{borrow::Cow, fmt};
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
-use switchboard_event::Event;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Assistant, AuthStatus, ConfigurationChange, Content, ControlResponse, Interrupt, PermissionRequest,
     PermissionResponse, Place, SessionInit, SessionLifecycle, StatusChange, StreamEvent, ToolProgress, ToolUseSummary,
     TurnResult, Unknown, UserMessage,
 };
+use crate::message_id::MessageId;
 
 /// One message.
 #[derive(Serialize, JsonSchema)]
@@ -94,39 +92,5 @@ impl Kind<'_> {
             Self::ToolProgress(_) | Self::ToolUseSummary(_) => Role::Tool,
             _ => Role::System,
         }
-    }
-}
-
-/// The event's id; the second message of an event and those after it add their number.
-#[derive(Clone, Copy)]
-pub struct MessageId<'a> {
-    pub event: &'a Event,
-    pub part: u32,
-}
-
-impl fmt::Display for MessageId<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.part {
-            0 => self.event.id().fmt(f),
-            part => write!(f, "{}.{part}", self.event.id()),
-        }
-    }
-}
-
-impl Serialize for MessageId<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for MessageId<'_> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "MessageId".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "minLength": 1})
     }
 }

@@ -10,7 +10,7 @@ mod tool;
 
 pub use content::{Content, ImageSource};
 pub use conversation::{Assistant, EventType, StreamEvent, UserMessage};
-pub use envelope::{Kind, Message, MessageId};
+pub use envelope::{Kind, Message};
 pub use metadata::{Dropped, Failure, Place, Remark, Tokens};
 pub use session::{
     Behavior, ConfigurationChange, Facts, LifecycleSubtype, PermissionRequest, PermissionResponse, RequestSubtype,
