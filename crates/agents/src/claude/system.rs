@@ -53,7 +53,7 @@ impl Live {
             ..Info::default()
         });
         self.ensure_turn(scribe);
-        scribe.otherwise(Notice::new(Topic::Status).with_name("init"));
+        scribe.otherwise(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
     }
 
     /// A rule or a mode said no, without anybody being asked.

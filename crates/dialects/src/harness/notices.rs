@@ -1,6 +1,6 @@
 //! Threads and what is said about them beside turns and items: our own notifications, and errors.
 
-use switchboard_event::{ErrorCode, Event, Fault, Info, Notice, Selector, SessionEnded, Topic};
+use switchboard_event::{ErrorCode, Event, Fault, Info, Level, Notice, Selector, SessionEnded, Topic};
 
 use super::wire::{
     ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Model, NoticeParams, Notification, ThreadEnded,
@@ -9,7 +9,8 @@ use super::wire::{
 
 /// Something to know; none for what concerns nobody but host and agent.
 pub fn notice<'a>(event: &'a Event, notice: &'a Notice) -> Option<Notification<'a>> {
-    if matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo) {
+    let internal = matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo);
+    if internal || notice.level == Level::Debug {
         return None;
     }
     Some(Notification::Notice(NoticeParams {

@@ -21,6 +21,8 @@ impl Messenger {
         let failure = notice.error.as_ref().map(Failure::of);
         match notice.topic {
             Topic::Heartbeat | Topic::Echo => {}
+            // For who looks closely, which is what the event model itself is for.
+            Topic::Status | Topic::RateLimit | Topic::Control if notice.level == Level::Debug => {}
             Topic::Status => self.about_status(StatusSubtype::Status, notice, out),
             Topic::RateLimit => self.about_status(StatusSubtype::RateLimit, notice, out),
             Topic::Warning => self.about_status(StatusSubtype::Warning, notice, out),
@@ -36,8 +38,6 @@ impl Messenger {
                 self.told_auth |= failure.is_some();
                 out.send(Kind::AuthStatus(AuthStatus { place, remark, failure }));
             }
-            // Chatter between host and agent that is for nobody else.
-            Topic::Control if notice.level == Level::Debug => {}
             Topic::Control => out.send(Kind::ControlResponse(ControlResponse { place, remark, failure })),
             Topic::Interrupt => out.send(Kind::Interrupt(Interrupt { place, remark })),
             Topic::Retracted => {
