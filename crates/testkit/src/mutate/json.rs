@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{UNKNOWN_FIELD, Vocabulary};
+use super::Vocabulary;
 use crate::dice::Dice;
+
+/// The name of the fields that [`with_unknown_fields`] adds.
+pub const UNKNOWN_FIELD: &str = "zz_unknown";
 
 /// Spoils one value somewhere in one line.
 pub fn spoil_line(lines: &mut [Vec<u8>], words: &Vocabulary, dice: &mut Dice) {
