@@ -6,7 +6,6 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::value::RawValue;
-use smallvec::SmallVec;
 
 use crate::split::{elements, escaped, fields};
 
@@ -42,7 +41,10 @@ impl<'a> Json<'a> {
     /// Its fields; none if it is not an object.
     #[must_use]
     pub fn object(self) -> Object<'a> {
-        let mut object = Object::default();
+        if !self.is_object() {
+            return Object::default();
+        }
+        let mut object = Object(Vec::with_capacity(8));
         for (key, value) in fields(self.0) {
             object.0.push((Json(key).str().unwrap_or_default(), value));
         }
@@ -122,7 +124,7 @@ fn saturate(number: f64) -> u64 {
 
 /// The fields of a JSON object, in their order, duplicates included.
 #[derive(Default)]
-pub struct Object<'a>(SmallVec<[(Cow<'a, str>, &'a str); 8]>);
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
 impl<'a> Object<'a> {
     /// A field that is there and not `null`. Of duplicates, the first.

@@ -12,8 +12,14 @@ mod split;
 mod table;
 mod translator;
 
+mod acp;
+mod board;
 mod claude;
+mod codex;
+mod echo;
 mod gemini;
+mod opencode;
+mod script;
 
 pub use framing::Lines;
 pub use json::{Json, Object};

@@ -8,6 +8,11 @@ use crate::{Json, Scribe};
 /// Reads what one agent says, record by record. It never fails: what it does not understand it leaves, and the
 /// translator keeps it as a `notice`.
 pub trait Reader: Send {
+    /// The product's own name for itself, where logs know it by another name than users type.
+    fn product(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Looks at one JSON record and writes the events that it means.
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe);
 

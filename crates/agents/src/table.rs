@@ -1,6 +1,6 @@
 //! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
 
-use crate::{Reader, claude, gemini};
+use crate::{Reader, acp, board, claude, codex, echo, gemini, opencode, script};
 
 /// One kind of stream that can be read.
 pub struct Source {
@@ -17,7 +17,16 @@ pub struct Source {
 }
 
 /// Every agent's sources, in the order in which they are shown.
-pub const SOURCES: &[&[Source]] = &[claude::SOURCES, gemini::SOURCES];
+pub const SOURCES: &[&[Source]] = &[
+    claude::SOURCES,
+    codex::SOURCES,
+    gemini::SOURCES,
+    opencode::SOURCES,
+    acp::SOURCES,
+    board::SOURCES,
+    echo::SOURCES,
+    script::SOURCES,
+];
 
 /// The names of all agents, each once.
 #[must_use]

@@ -1,7 +1,7 @@
 //! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
 //! session's id, times, the end, and the promise that no record is lost.
 
-use switchboard_event::{Body, Event, Id, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Event, Id, Level, Notice, Timestamp, Topic};
 
 use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
@@ -48,9 +48,12 @@ impl Translator {
     #[must_use]
     pub fn new(source: &Source, options: Options) -> Self {
         let run = options.run.max(1);
+        let reader = (source.reader)();
+        let mut scribe = Scribe::new(source.agent, run, options.events_before + 1, options.turns_before, options.start);
+        scribe.product(reader.product());
         Self {
-            reader: (source.reader)(),
-            scribe: Scribe::new(source.agent, run, options.events_before + 1, options.turns_before, options.start),
+            reader,
+            scribe,
             session: options.session,
             made_up: options.made_up,
             held: Vec::new(),
@@ -134,13 +137,13 @@ impl Translator {
             self.held.extend(self.scribe.drain());
             return;
         };
+        if let Some(first) = self.held.first_mut() {
+            self.scribe.complete_beginning(first);
+        }
         let named = |mut event: Event| {
             event.session = session.clone();
             event
         };
-        if let Some(Event { body: Body::SessionStarted(started), .. }) = self.held.first_mut() {
-            self.scribe.complete_start(started);
-        }
         out.extend(self.held.drain(..).map(named));
         out.extend(self.scribe.drain().map(named));
     }

@@ -2,11 +2,24 @@
 //! [`mod@table`]. Pure: a projection is a function of the events so far.
 
 mod messages;
+mod output;
+mod plan;
 mod projection;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod samples;
+mod schema;
 mod table;
+mod tools;
 mod track;
 
+mod board;
 mod events;
+mod gateway;
+mod harness;
+mod message;
+mod trace;
 mod unified;
 
 pub use messages::Messages;

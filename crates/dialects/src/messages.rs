@@ -12,8 +12,13 @@ pub struct Messages {
 impl Messages {
     /// Adds a message. One that cannot be written as JSON is left out; no type of ours is such.
     pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) {
+        self.write(|bytes| serde_json::to_writer(bytes, message));
+    }
+
+    /// Adds a message that is written by hand, for a dialect that can do it faster. It must be JSON.
+    pub fn write(&mut self, message: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) {
         let start = self.bytes.len();
-        match serde_json::to_writer(&mut self.bytes, message) {
+        match message(&mut self.bytes) {
             Ok(()) => self.ends.push(self.bytes.len()),
             Err(_) => self.bytes.truncate(start),
         }

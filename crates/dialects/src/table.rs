@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, events, unified};
+use crate::{Projection, board, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -17,7 +17,15 @@ pub struct Dialect {
 }
 
 /// All dialects, in the order in which they are shown.
-pub const DIALECTS: &[Dialect] = &[unified::DIALECT, events::DIALECT];
+pub const DIALECTS: &[Dialect] = &[
+    unified::DIALECT,
+    board::DIALECT,
+    gateway::DIALECT,
+    harness::DIALECT,
+    message::DIALECT,
+    trace::DIALECT,
+    events::DIALECT,
+];
 
 /// Finds a dialect by its name.
 #[must_use]

@@ -18,6 +18,8 @@ pub struct Tracked {
     pub field: Option<Field>,
     /// How many bytes of that field were sent.
     pub sent: usize,
+    /// The last piece that was sent.
+    last: String,
 }
 
 impl Track {
@@ -26,7 +28,7 @@ impl Track {
         let Some(id) = &event.item else { return };
         match &event.body {
             Body::ItemStarted(item) => {
-                let tracked = Tracked { item: (**item).clone(), field: None, sent: 0 };
+                let tracked = Tracked { item: (**item).clone(), field: None, sent: 0, last: String::new() };
                 self.items.insert(id.clone(), tracked);
             }
             Body::ItemDelta(Delta::Set { patch }) => {
@@ -55,6 +57,8 @@ impl Track {
         let shown = *tracked.field.get_or_insert(field) == field;
         if shown {
             tracked.sent += text.len();
+            tracked.last.clear();
+            tracked.last.push_str(text);
         }
         Some(Grown { item: &tracked.item, shown })
     }
@@ -70,10 +74,14 @@ pub struct Grown<'a> {
 }
 
 impl Tracked {
-    /// Of a finished text, what was not sent yet.
+    /// Of a finished text, what was not sent yet. Nothing, if it does not go on where the pieces stopped: an agent
+    /// may join them in another way than it sent them.
     #[must_use]
     pub fn rest<'a>(&self, whole: &'a str) -> &'a str {
-        whole.get(self.sent..).unwrap_or_default()
+        match whole.split_at_checked(self.sent) {
+            Some((sent, rest)) if sent.ends_with(&self.last) => rest,
+            _ => "",
+        }
     }
 }
 
@@ -114,5 +122,30 @@ impl TurnUsage {
     /// The sum so far; counting begins anew.
     pub fn take(&mut self) -> Usage {
         std::mem::take(&mut self.total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tracked;
+    use switchboard_event::{AgentMessage, Item};
+
+    #[test]
+    fn the_rest_goes_on_where_the_pieces_stopped() {
+        for (pieces, whole, rest) in [
+            (&["a", "b"][..], "abc", "c"),
+            (&[], "abc", "abc"),
+            (&["one", "two"], "one\n\ntwo", ""),
+            (&["abc"], "ab", ""),
+            (&["a"], "é", ""),
+        ] {
+            let tracked = Tracked {
+                item: Item::new(AgentMessage::default()),
+                field: None,
+                sent: pieces.concat().len(),
+                last: pieces.last().copied().unwrap_or_default().to_owned(),
+            };
+            assert_eq!(tracked.rest(whole), rest, "{pieces:?} of {whole}");
+        }
     }
 }

@@ -80,7 +80,8 @@ pub enum Topic {
     RateLimit,
     /// Something went wrong, and the work goes on. The level says how bad it is.
     Warning,
-    /// A hook ran. `name` is the hook, `status` is `started`, `completed` or `failed`.
+    /// A hook ran. `name` is the hook, `status` is `started`, `completed` or `failed`; a string `id` in `detail`
+    /// tells one run of it from another.
     Hook,
     /// Logging in.
     Auth,

@@ -3,7 +3,7 @@
 use switchboard_event::{Dir, Fault, Id, Level, Notice, Timestamp, Topic};
 
 use super::{control::Asks, items, stream::Stream, tasks::Tasks, turn::Books};
-use crate::{Json, Object, Reader, Scribe};
+use crate::{Json, Object, Reader, Scribe, board};
 
 /// Reads Claude Code's stream.
 #[derive(Default)]
@@ -29,9 +29,15 @@ pub struct Live {
     /// A task ended in the background: the next turn is about that.
     pub(super) woken: bool,
     pub(super) made_up: u32,
+    /// Session events, which older descriptions of Claude Code have in place of its stream.
+    board: board::Live,
 }
 
 impl Reader for Live {
+    fn product(&self) -> Option<&'static str> {
+        Some("claude_code")
+    }
+
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         if dir == Dir::Out {
@@ -49,9 +55,14 @@ impl Reader for Live {
             Some("control_request") => self.asked(&fields, scribe),
             Some("control_response") => self.answered(&fields, scribe),
             Some("control_cancel_request") => self.withdrawn(&fields, scribe),
+            Some(_) if board::is_session_event(&fields) => self.board.read(dir, record, scribe),
             Some(other) => self.rare(other, &fields, scribe),
             None => {}
         }
+    }
+
+    fn end(&mut self, scribe: &mut Scribe) {
+        self.board.end(scribe);
     }
 }
 

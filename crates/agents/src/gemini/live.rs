@@ -1,23 +1,29 @@
 //! What `gemini -p --output-format stream-json` prints, and the shapes that older descriptions of it have
-//! (`content`, `tool_call`, `retry`; bare `text`; raw `candidates`).
+//! (`content`, `tool_call`, `retry`). Records without a type are read elsewhere.
 
 use switchboard_event::{
-    AgentMessage, Details, Dir, Fault, Field, Id, Info, Item, Level, Notice, Status, Stop, Timestamp, Topic,
-    TurnCompleted, TurnStarted, TurnStatus, Usage, UserMessage,
+    AgentMessage, Denied, Details, Dir, ErrorCode, Fault, Field, Id, Info, Item, Level, Notice, Reasoning, Status,
+    Stop, Timestamp, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage,
 };
 
-use super::{errors, items};
+use super::{errors, items, raw::Replies, usage};
 use crate::{Json, Object, Reader, Scribe};
+
+/// How many refused tools of a turn are kept.
+const REFUSALS: usize = 64;
 
 /// Reads the one-way stream.
 #[derive(Default)]
 pub struct Live {
-    /// The message being written; a tool ends it.
-    message: Option<Id>,
-    messages: u32,
-    tools: u32,
+    /// What is being said or thought; a tool ends it.
+    speech: Option<Id>,
+    made_up: u32,
     /// The last error that did not end the run: a `result` may fail without saying why.
     warned: Option<Fault>,
+    /// The run failed and said so; a `result` after that is about the same.
+    failed: bool,
+    denied: Vec<Denied>,
+    pub(super) replies: Replies,
 }
 
 impl Reader for Live {
@@ -30,11 +36,21 @@ impl Reader for Live {
             Some("content") => self.say(&fields.str("value").unwrap_or_default(), scribe),
             Some("tool_use") => self.tool_use(&fields, scribe),
             Some("tool_call") => self.tool_call(&fields, scribe),
-            Some("tool_result") => tool_result(&fields, scribe),
+            Some("tool_result") => self.tool_result(&fields, scribe),
             Some("error") => self.error(&fields, scribe),
-            Some("retry") => scribe.notice(Notice::new(Topic::Retry)),
+            Some("retry") => scribe.notice(retry(&fields)),
             Some("result") => self.result(&fields, scribe),
             _ => self.untyped(&fields, scribe),
+        }
+    }
+
+    /// Raw replies have no `result`: the last one's reason is the end.
+    fn end(&mut self, scribe: &mut Scribe) {
+        self.replies.settle(scribe);
+        match self.replies.outcome().filter(|_| scribe.in_turn()) {
+            Some(Ok(())) => self.finish(None, scribe),
+            Some(Err(fault)) => self.fail(fault, None, scribe),
+            None => {}
         }
     }
 }
@@ -44,75 +60,115 @@ fn init(fields: &Object<'_>, scribe: &mut Scribe) {
     scribe.info(Info { model: fields.filled("model"), ..Info::default() });
 }
 
+fn retry(fields: &Object<'_>) -> Notice {
+    let fault = fields.get("error").map(|error| errors::fault(&error.object()));
+    let text = fields.filled("message").or_else(|| fault.as_ref().map(|fault| fault.message.clone()));
+    Notice { text, error: fault, ..Notice::new(Topic::Retry).with_level(Level::Warning) }
+}
+
 impl Live {
     fn message(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let content = fields.str("content").unwrap_or_default();
         if fields.is("role", "user") {
             scribe.turn_started(TurnStarted { prompt: Some(content.to_string()), ..TurnStarted::default() });
-            let id = self.next_message(scribe);
+            let id = self.next_id("message", scribe);
             scribe.item_completed(&id, Item::new(UserMessage::text(content)));
-        } else {
+        } else if fields.is_true("delta") {
             self.say(&content, scribe);
+        } else {
+            self.say_all(&content, scribe);
         }
     }
 
-    fn next_message(&mut self, scribe: &Scribe) -> Id {
-        self.messages += 1;
-        scribe.local_id(&format!("message_{}", self.messages))
+    /// An id for something that Gemini gives none.
+    pub(super) fn next_id(&mut self, what: &str, scribe: &Scribe) -> Id {
+        self.made_up = self.made_up.saturating_add(1);
+        scribe.local_id(&format!("{what}_{}", self.made_up))
     }
 
-    fn say(&mut self, text: &str, scribe: &mut Scribe) {
+    /// More of the answer.
+    pub(super) fn say(&mut self, text: &str, scribe: &mut Scribe) {
+        self.speak(Item::new(AgentMessage::default()), text, scribe);
+    }
+
+    /// More of the thoughts.
+    pub(super) fn think(&mut self, text: &str, scribe: &mut Scribe) {
+        self.speak(Item::new(Reasoning::default()), text, scribe);
+    }
+
+    fn speak(&mut self, item: Item, text: &str, scribe: &mut Scribe) {
         scribe.ensure_turn();
-        let id = match &self.message {
-            Some(id) if scribe.item_is_open(id) => id.clone(),
-            _ => {
-                let id = self.next_message(scribe);
-                scribe.item_started(&id, Item::new(AgentMessage::default()));
-                self.message.insert(id).clone()
+        let going_on = |id: &Id| scribe.item(id).is_some_and(|open| open.details.tag() == item.details.tag());
+        let id = match self.speech.clone().filter(going_on) {
+            Some(id) => id,
+            None => {
+                self.end_speech(scribe);
+                let id = self.next_id("message", scribe);
+                scribe.item_started(&id, item);
+                self.speech.insert(id).clone()
             }
         };
         scribe.item_append(&id, Field::Text, 0, text);
     }
 
-    fn end_message(&mut self, scribe: &mut Scribe) {
-        if let Some(id) = self.message.take() {
+    /// A whole message, which may repeat what its pieces said. Gemini CLI 0.61.0 sends none.
+    fn say_all(&mut self, text: &str, scribe: &mut Scribe) {
+        let open = self.speech.as_deref().and_then(|id| scribe.item(id));
+        let known = match open.map(|item| &item.details) {
+            Some(Details::AgentMessage(message)) => message.text.clone(),
+            _ => String::new(),
+        };
+        match text.strip_prefix(known.as_str()) {
+            Some("") => {}
+            Some(rest) => self.say(rest, scribe),
+            None => {
+                self.end_speech(scribe);
+                self.say(text, scribe);
+            }
+        }
+        self.end_speech(scribe);
+    }
+
+    /// What was being said is said.
+    pub(super) fn end_speech(&mut self, scribe: &mut Scribe) {
+        if let Some(id) = self.speech.take() {
             scribe.item_closed(&id, Status::Completed);
         }
     }
 
     fn tool_use(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         scribe.ensure_turn();
-        self.end_message(scribe);
+        self.end_speech(scribe);
         let name = fields.str("tool_name").unwrap_or_default();
         let item = items::item(&name, fields.get("parameters"), scribe);
-        let id = match fields.filled("tool_id") {
-            Some(id) => Id::from(id),
-            None => self.next_tool(scribe),
-        };
+        let id = fields.filled("tool_id").map_or_else(|| self.next_id("tool", scribe), Id::from);
         scribe.item_started(&id, item);
-    }
-
-    fn next_tool(&mut self, scribe: &Scribe) -> Id {
-        self.tools += 1;
-        scribe.local_id(&format!("tool_{}", self.tools))
     }
 
     /// The older shape: one record for the whole call, without a result.
     fn tool_call(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         scribe.ensure_turn();
-        self.end_message(scribe);
+        self.end_speech(scribe);
         let name = fields.str("name").unwrap_or_default();
         let item = items::item(&name, fields.get("args"), scribe);
-        let id = self.next_tool(scribe);
+        let id = self.next_id("tool", scribe);
         scribe.item_completed(&id, item);
+    }
+
+    /// A tool was not allowed.
+    pub(super) fn deny(&mut self, denied: Denied) {
+        if self.denied.len() < REFUSALS {
+            self.denied.push(denied);
+        }
     }
 
     /// `{severity,message}` is a warning; with an `error` object, as older descriptions have it, it ends the run.
     fn error(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         if fields.has("error") {
+            self.replies.settle(scribe);
             return self.fail(errors::fault(&fields.object("error")), None, scribe);
         }
-        let fault = errors::fault(fields);
+        let fault = errors::warning(fields);
         let level = if fields.is("severity", "warning") { Level::Warning } else { Level::Error };
         let notice = Notice::new(Topic::Warning).with_level(level).with_text(fault.message.clone());
         scribe.notice(Notice { error: Some(fault.clone()), ..notice });
@@ -120,126 +176,57 @@ impl Live {
     }
 
     fn result(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        if self.failed && !scribe.in_turn() {
+            usage::count(&fields.object("stats"), scribe);
+            return scribe.otherwise(Notice::new(Topic::Late).with_name("result"));
+        }
         scribe.ensure_turn();
-        self.end_message(scribe);
+        self.end_speech(scribe);
         let stats = fields.object("stats");
-        count(&stats, scribe);
-        let duration_ms = stats.u64("duration_ms");
+        if stats.is_empty() {
+            self.replies.settle(scribe);
+        }
+        usage::count(&stats, scribe);
+        // A run that failed always says 0 (Gemini CLI 0.61.0).
+        let duration_ms = stats.u64("duration_ms").filter(|ms| *ms > 0);
         match fields.str("status").as_deref() {
             Some("error") => {
                 let said = fields.get("error").map(|error| errors::fault(&error.object()));
                 let fault = said.or(self.warned.take()).unwrap_or_else(|| errors::fault(&Object::default()));
                 self.fail(fault, duration_ms, scribe);
             }
-            Some("cancelled") => {
-                let (status, stop) = (TurnStatus::Interrupted, Stop::Cancelled);
-                scribe.turn_completed(TurnCompleted { status, stop, duration_ms, ..TurnCompleted::default() });
-            }
-            _ => scribe.turn_completed(TurnCompleted { duration_ms, ..TurnCompleted::default() }),
+            Some("cancelled") => self.fail(Fault::new(ErrorCode::Aborted, "cancelled"), duration_ms, scribe),
+            _ => self.finish(duration_ms, scribe),
         }
     }
 
-    fn fail(&mut self, fault: Fault, duration_ms: Option<u64>, scribe: &mut Scribe) {
-        use switchboard_event::ErrorCode;
+    /// The turn ended well. The turn limit ends it too, and is only warned of.
+    fn finish(&mut self, duration_ms: Option<u64>, scribe: &mut Scribe) {
+        self.end_speech(scribe);
+        let limited = self.warned.take().is_some_and(|fault| fault.code == ErrorCode::MaxTurns);
+        let stop = match (limited, self.replies.is_cut()) {
+            (true, _) => Stop::MaxTurns,
+            (_, true) => Stop::MaxTokens,
+            _ => Stop::EndTurn,
+        };
+        (self.failed, self.replies) = (false, Replies::default());
+        let denied = std::mem::take(&mut self.denied);
+        scribe.turn_completed(TurnCompleted { stop, duration_ms, denied, ..TurnCompleted::default() });
+    }
+
+    /// The turn ended badly.
+    pub(super) fn fail(&mut self, fault: Fault, duration_ms: Option<u64>, scribe: &mut Scribe) {
         let (status, stop) = match fault.code {
             ErrorCode::Aborted => (TurnStatus::Interrupted, Stop::Cancelled),
             ErrorCode::MaxTurns => (TurnStatus::Failed, Stop::MaxTurns),
+            ErrorCode::OutputLength => (TurnStatus::Failed, Stop::MaxTokens),
+            ErrorCode::Refused => (TurnStatus::Failed, Stop::Refusal),
             _ => (TurnStatus::Failed, Stop::Error),
         };
-        self.end_message(scribe);
-        scribe.turn_completed(TurnCompleted {
-            status,
-            stop,
-            error: Some(fault),
-            duration_ms,
-            ..TurnCompleted::default()
-        });
-    }
-
-    /// Records without a known type: `{"text"}` and the raw replies of the model's API.
-    fn untyped(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let candidate = fields.array("candidates").first().map(|c| c.object());
-        let parts = candidate.map(|c| c.object("content").array("parts")).unwrap_or_default();
-        let texts = parts.iter().filter_map(|part| part.object().str("text"));
-        for text in fields.str("text").into_iter().chain(texts) {
-            self.say(&text, scribe);
-        }
-    }
-}
-
-fn tool_result(fields: &Object<'_>, scribe: &mut Scribe) {
-    let id = fields.str("tool_id").unwrap_or_default();
-    let Some(mut item) = scribe.item(&id).cloned() else {
-        return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
-    };
-    let failed = fields.is("status", "error");
-    let error = failed.then(|| fields.object("error").filled("message").or_else(|| fields.filled("output"))).flatten();
-    // A tool that is not allowed here is not offered at all, and calling it is reported like this.
-    let declined = fields.object("error").is("type", "tool_not_registered");
-    item.status = match (declined, failed) {
-        (true, _) => Status::Declined,
-        (_, true) => Status::Failed,
-        _ => Status::Completed,
-    };
-    let output = fields.string("output").unwrap_or_default();
-    match &mut item.details {
-        Details::Command(command) => {
-            command.exit_code = exit_code(&output).or((!failed).then_some(0));
-            command.output = output;
-        }
-        Details::Tool(tool) => tool.output = output,
-        Details::FileChange(change) => change.output = Some(output).filter(|o| !o.is_empty()),
-        Details::Subagent(subagent) => subagent.result = Some(output),
-        Details::Mcp(mcp) => {
-            mcp.error.clone_from(&error);
-            mcp.result = fields.raw("output");
-        }
-        Details::WebSearch(search) => search.results = fields.raw("output"),
-        _ => {}
-    }
-    if let Some(call) = &mut item.call {
-        call.error = error;
-    }
-    scribe.item_completed(&Id::from(id), item);
-}
-
-/// The shell tool's display says `Exit Code: 3` when the command failed.
-fn exit_code(output: &str) -> Option<i32> {
-    let (_, after) = output.rsplit_once("Exit Code: ")?;
-    after.split(|c: char| c != '-' && !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-/// One figure a model. `input_tokens` includes the cache; thoughts are only in the total.
-fn count(stats: &Object<'_>, scribe: &mut Scribe) {
-    let models = stats.object("models");
-    if models.is_empty() {
-        let model = scribe.model().map(str::to_owned);
-        return scribe.usage(usage(stats, model));
-    }
-    for (model, figures) in models.iter() {
-        scribe.usage(usage(&figures.object(), Some(model.to_owned())));
-    }
-}
-
-fn usage(figures: &Object<'_>, model: Option<String>) -> Usage {
-    let (input, answer) = (figures.count("input_tokens"), figures.count("output_tokens"));
-    let cache_read = figures.u64("cached").unwrap_or_else(|| figures.count("cache_tokens"));
-    let tool = figures.u64("tool_tokens").filter(|tokens| *tokens > 0);
-    let known = input.saturating_add(answer).saturating_add(tool.unwrap_or(0));
-    let reasoning = figures
-        .u64("thought_tokens")
-        .filter(|tokens| *tokens > 0)
-        .unwrap_or_else(|| figures.u64("total_tokens").map_or(0, |total| total.saturating_sub(known)));
-    Usage {
-        scope: switchboard_event::Scope::Turn,
-        model,
-        input: input.saturating_sub(cache_read),
-        output: answer.saturating_add(reasoning),
-        cache_read,
-        reasoning,
-        tool,
-        cached_in_input: true,
-        reasoning_in_output: false,
-        ..Usage::default()
+        self.end_speech(scribe);
+        (self.failed, self.warned, self.replies) = (true, None, Replies::default());
+        let denied = std::mem::take(&mut self.denied);
+        let error = Some(fault);
+        scribe.turn_completed(TurnCompleted { status, stop, error, duration_ms, denied, ..TurnCompleted::default() });
     }
 }

@@ -3,6 +3,9 @@
 mod errors;
 mod items;
 mod live;
+mod raw;
+mod results;
+mod usage;
 
 use crate::Source;
 

@@ -138,6 +138,12 @@ impl Scribe {
         self.told
     }
 
+    /// When what is being read happened, as far as it is known.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
     /// The record says itself when it happened.
     pub fn happened(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {

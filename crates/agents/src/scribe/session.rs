@@ -1,8 +1,8 @@
 //! Sessions: who they are, what is known about them, how they end.
 
 use switchboard_event::{
-    Body, Decider, EndReason, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted, SessionUpdated,
-    raw,
+    Body, Decider, EndReason, Event, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted,
+    SessionUpdated, raw,
 };
 
 use super::{Place, Scribe};
@@ -30,7 +30,7 @@ impl Scribe {
         self.agent_session.as_ref()
     }
 
-    /// The session continues another; to be said before anything else is written.
+    /// The session continues another; to be said before its id is.
     pub fn resumed(&mut self, from: Id) {
         self.start.resumed.get_or_insert(from);
     }
@@ -40,16 +40,20 @@ impl Scribe {
         adjust(&mut self.start.config);
     }
 
+    pub(crate) fn product(&mut self, name: Option<&str>) {
+        self.info.product = name.map(str::to_owned);
+    }
+
     /// What is known about the session now. Only what is new is written.
     pub fn info(&mut self, info: Info) {
         if !self.started {
-            self.info = info;
+            remember(&mut self.info, info);
             self.ensure_started();
             return;
         }
         let news = news(&self.info, &info);
         if raw(&news).get() != "{}" {
-            remember(&mut self.info, &info);
+            remember(&mut self.info, info);
             self.write(None, Body::SessionUpdated(Box::new(SessionUpdated { info: news })));
         }
     }
@@ -91,19 +95,33 @@ impl Scribe {
         }
         self.started = true;
         self.began = self.tick;
-        let mut config = self.start.config.clone();
-        self.fill_config(&mut config);
         let body = SessionStarted {
             run: self.run,
-            resumed: self.start.resumed.clone().map(|from| Resumed {
-                fork: self.agent_session.as_ref().is_some_and(|id| *id != from),
-                from: Some(from),
-            }),
+            resumed: self.continues(),
             agent_session: self.agent_session.clone(),
-            config,
+            config: self.settings(),
             info: self.info.clone(),
         };
         self.push(None, Place::default(), Body::SessionStarted(Box::new(body)));
+    }
+
+    fn settings(&self) -> SessionConfig {
+        let mut config = self.start.config.clone();
+        config.agent_type.get_or_insert_with(|| self.agent.to_string());
+        config.model = config.model.take().or_else(|| self.info.model.clone());
+        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
+        config
+    }
+
+    /// A beginning that nobody has seen yet says all that was learned since it was written.
+    pub(crate) fn complete_beginning(&self, event: &mut Event) {
+        if let Body::SessionStarted(started) = &mut event.body {
+            started.agent_session.clone_from(&self.agent_session);
+            started.resumed = self.continues();
+            // What it was doing is news of its own moment.
+            started.info = Info { status: started.info.status, ..self.info.clone() };
+            started.config = self.settings();
+        }
     }
 
     /// The stream is over. Says how the session ended, from all that was seen.
@@ -174,18 +192,10 @@ impl Scribe {
         self.interrupted
     }
 
-    /// What became known after `session.started` was written, and before anybody saw it.
-    pub(crate) fn complete_start(&self, started: &mut SessionStarted) {
-        started.agent_session = self.agent_session.clone();
-        self.fill_config(&mut started.config);
-    }
-
-    fn fill_config(&self, config: &mut SessionConfig) {
-        config.agent_type.get_or_insert_with(|| self.agent.to_string());
-        config.model = config.model.take().or_else(|| self.info.model.clone());
-        config.working_directory = config.working_directory.take().or_else(|| self.info.cwd.clone());
-        config.approval_mode = config.approval_mode.or(self.start.config.approval_mode);
-        config.sandbox_mode = config.sandbox_mode.or(self.start.config.sandbox_mode);
+    /// What the session continues, as far as it is known.
+    fn continues(&self) -> Option<Resumed> {
+        let from = self.start.resumed.clone()?;
+        Some(Resumed { fork: self.agent_session.as_ref().is_some_and(|id| *id != from), from: Some(from) })
     }
 }
 
@@ -201,19 +211,19 @@ fn news(known: &Info, new: &Info) -> Info {
         }};
     }
     changed!(
-        cwd, model, provider, mode, title, version, status, tools, commands, modes, models, options, mcp, agents,
-        context
+        cwd, model, provider, mode, title, version, product, status, tools, commands, modes, models, options, mcp,
+        agents, context
     )
 }
 
 /// Takes over what is known; what is not said stays as it was.
-fn remember(known: &mut Info, new: &Info) {
+fn remember(known: &mut Info, new: Info) {
     macro_rules! take {
         (options: $($o:ident),*; lists: $($l:ident),*) => {
-            $(if new.$o.is_some() { known.$o.clone_from(&new.$o); })*
-            $(if !new.$l.is_empty() { known.$l.clone_from(&new.$l); })*
+            $(if new.$o.is_some() { known.$o = new.$o; })*
+            $(if !new.$l.is_empty() { known.$l = new.$l; })*
         };
     }
-    take!(options: cwd, model, provider, mode, title, version, status, context, capabilities;
+    take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities;
           lists: tools, commands, modes, models, options, mcp, agents);
 }

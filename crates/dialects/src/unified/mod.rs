@@ -2,7 +2,6 @@
 
 mod project;
 mod schema;
-mod tools;
 mod wire;
 
 use crate::Dialect;

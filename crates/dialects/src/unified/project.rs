@@ -2,16 +2,13 @@
 //! marked, be it empty.
 
 use switchboard_event::{
-    Body, Change, ChangeKind, Delta, Details, Event, Fault, Field, Item, Level, Notice, PlanStatus, SessionEnded,
-    Status, Timestamp, Topic, TurnCompleted, TurnStatus,
+    Body, Change, ChangeKind, Delta, Details, Event, Fault, Field, Item, Level, Notice, SessionEnded, Status,
+    Timestamp, Topic, TurnCompleted, TurnStatus,
 };
 
-use super::{
-    tools,
-    wire::{Message, TokenUsage},
-};
+use super::wire::{Message, TokenUsage};
 use crate::{
-    Messages, Projection,
+    Messages, Projection, plan, tools,
     track::{Track, TurnUsage, text_of},
 };
 
@@ -124,12 +121,12 @@ fn channel(item: &Item) -> Option<Option<&'static str>> {
     }
 }
 
-/// The item is shown as a tool from its start. A change of files without a tool's name is only shown as such.
-fn is_tool(item: &Item) -> bool {
-    match &item.details {
-        Details::Command(_) | Details::Mcp(_) | Details::WebSearch(_) | Details::Subagent(_) | Details::Tool(_) => true,
-        Details::FileChange(_) | Details::Plan(_) | Details::Unknown(_) => item.call.is_some(),
-        Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_) => false,
+/// What happened to a file, in the protocol's words.
+fn change_type(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Add => "created",
+        ChangeKind::Modify | ChangeKind::Move => "modified",
+        ChangeKind::Delete => "deleted",
     }
 }
 
@@ -152,7 +149,7 @@ impl Unified {
     }
 
     fn started(&mut self, item: &Item, out: &mut Sink<'_>) {
-        if is_tool(item) {
+        if tools::is_tool(item) {
             start_tool(item, out);
         }
         if let (Some(channel), Some(id)) = (channel(item), out.tool()) {
@@ -171,18 +168,17 @@ impl Unified {
                 let Some(grown) = self.track.grew(id, *field, text) else { return };
                 match channel(grown.item) {
                     Some(channel) if grown.shown => out.text(text, false, channel),
-                    None if *field == Field::Output && is_tool(grown.item) => {
+                    None if *field == Field::Output && tools::is_tool(grown.item) => {
                         out.send("toolProgress", |m| (m.tool_id, m.output) = (Some(id), Some(text.as_str())));
                     }
                     _ => {}
                 }
             }
-            Delta::Progress { ratio, text, .. } if self.track.get(id).is_some_and(|t| is_tool(&t.item)) => {
-                out.send("toolProgress", |m| {
+            Delta::Progress { ratio, text, .. } if self.track.get(id).is_some_and(|t| tools::is_tool(&t.item)) => out
+                .send("toolProgress", |m| {
                     (m.tool_id, m.output) = (Some(id), text.as_deref());
                     m.progress = ratio.map(|r| r.clamp(0.0, 1.0));
-                })
-            }
+                }),
             Delta::Set { patch } => self.show_plan(patch, out),
             Delta::Progress { .. } => {}
         }
@@ -211,30 +207,21 @@ impl Unified {
                 if item.status == Status::Completed {
                     change.changes.iter().for_each(|change| file_changed(change, out));
                 }
-                if !is_tool(&tracked.item) && item.status != Status::Completed {
+                if !tools::is_tool(&tracked.item) && item.status != Status::Completed {
                     start_tool(item, out);
                     end_tool(item, out);
                 }
             }
             _ => self.show_plan(item, out),
         }
-        if is_tool(&tracked.item) {
+        if tools::is_tool(&tracked.item) {
             end_tool(item, out);
         }
     }
 
     fn show_plan(&mut self, item: &Item, out: &mut Sink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        let steps = plan.entries.iter().map(|entry| {
-            let mark = match entry.status {
-                PlanStatus::Pending => "[ ]",
-                PlanStatus::InProgress => "[~]",
-                PlanStatus::Completed => "[x]",
-                PlanStatus::Failed => "[!]",
-            };
-            format!("{mark} {}", entry.step)
-        });
-        let text = plan.text.iter().cloned().chain(steps).collect::<Vec<_>>().join("\n");
+        let text = plan::text(plan);
         if !text.is_empty() && text != self.plan {
             out.text(&text, true, Some("plan"));
             self.plan = text;
@@ -274,7 +261,7 @@ fn file_changed(change: &Change, out: &mut Sink<'_>) {
         });
     }
     out.send("fileChanged", |m| {
-        (m.file_path, m.change_type) = (Some(change.path.as_str()), Some(tools::change_type(change.kind)));
+        (m.file_path, m.change_type) = (Some(change.path.as_str()), Some(change_type(change.kind)));
         m.diff = Some(change.diff.as_str()).filter(|d| filled(d));
         (m.before, m.after) = (change.before.as_deref(), change.after.as_deref());
     });

@@ -1,10 +1,28 @@
-//! Items as tool calls: their name, their arguments, what they gave back.
+//! Items as tool calls: which of them are, their name, their arguments, what they gave back. Several dialects
+//! show them so.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{ChangeKind, Command, Details, Item, Status, raw, raw_string};
+use switchboard_event::{Command, Details, Item, PlanEntry, Status, raw, raw_string};
+
+/// The item is work of a tool, whether the agent called it by a name or not.
+pub fn is_work(item: &Item) -> bool {
+    match &item.details {
+        Details::FileChange(_) => true,
+        _ => is_tool(item),
+    }
+}
+
+/// The item is shown as a tool from its start. A change of files without a tool's name is only shown as such.
+pub fn is_tool(item: &Item) -> bool {
+    match &item.details {
+        Details::Command(_) | Details::Mcp(_) | Details::WebSearch(_) | Details::Subagent(_) | Details::Tool(_) => true,
+        Details::FileChange(_) | Details::Plan(_) | Details::Unknown(_) => item.call.is_some(),
+        Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_) => false,
+    }
+}
 
 /// What a tool is called: by the agent's name, else by what it is.
 pub fn name(item: &Item) -> &str {
@@ -26,6 +44,7 @@ pub fn arguments(item: &Item) -> Cow<'_, RawValue> {
         (None, Details::Subagent(subagent)) => {
             Cow::Owned(raw(&Prompt { label: &subagent.label, prompt: subagent.prompt.as_deref() }))
         }
+        (None, Details::Plan(plan)) => Cow::Owned(raw(&Entries { entries: &plan.entries })),
         _ => Cow::Owned(raw(&Empty {})),
     }
 }
@@ -63,11 +82,19 @@ pub fn ran(item: &Item) -> bool {
     matches!(item.status, Status::Completed | Status::Failed | Status::Running)
 }
 
+/// Why it failed or did not run, in the words of the agent or the tool.
+pub fn said_error(item: &Item) -> Option<&str> {
+    let called = item.call.as_ref().and_then(|call| call.error.as_deref());
+    called.or(match &item.details {
+        Details::Mcp(mcp) => mcp.error.as_deref(),
+        _ => None,
+    })
+}
+
 /// Why it failed or did not run.
 pub fn error(item: &Item) -> Option<String> {
-    let said = item.call.as_ref().and_then(|call| call.error.clone());
+    let said = said_error(item).map(str::to_owned);
     let said = said.or_else(|| match &item.details {
-        Details::Mcp(mcp) => mcp.error.clone(),
         Details::Command(Command { exit_code: Some(code), .. }) if *code != 0 => Some(format!("exit code {code}")),
         _ => None,
     });
@@ -83,15 +110,6 @@ pub fn error(item: &Item) -> Option<String> {
     })
 }
 
-/// What happened to a file, in the protocol's words.
-pub fn change_type(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Add => "created",
-        ChangeKind::Modify | ChangeKind::Move => "modified",
-        ChangeKind::Delete => "deleted",
-    }
-}
-
 #[derive(Serialize)]
 struct Input<'a> {
     input: &'a RawValue,
@@ -103,6 +121,11 @@ struct Empty {}
 #[derive(Serialize)]
 struct Queries<'a> {
     queries: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Entries<'a> {
+    entries: &'a [PlanEntry],
 }
 
 #[derive(Serialize)]

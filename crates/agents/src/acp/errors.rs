@@ -1,0 +1,100 @@
+//! JSON-RPC errors of ACP agents in our taxonomy.
+
+use switchboard_event::{ErrorCode, Fault};
+
+use crate::{Json, Object};
+
+/// `{code, message, data?}`.
+pub fn fault(error: &Object<'_>) -> Fault {
+    let number = error.get("code").and_then(Json::i64);
+    let data = error.object("data");
+    // An agent that is only a bridge to a provider answers with the provider's HTTP status as its code.
+    let status = number.and_then(|n| u16::try_from(n).ok()).filter(|status| (100..600).contains(status));
+    let status = status.or_else(|| data.status("statusCode"));
+    let message = message(error, &data);
+    let name = data.filled("errorName");
+    let code = named(name.as_deref())
+        .or_else(|| said(&message))
+        .or_else(|| status.map(ErrorCode::from_http_status))
+        .unwrap_or_else(|| numbered(number));
+    let info = name.or_else(|| number.map(|number| number.to_string()));
+    Fault { info, ..Fault::new(code, message).with_status(status) }
+}
+
+/// What a person is told: the provider's words where the message is its whole answer, the details where the message
+/// only says that something is wrong.
+fn message(error: &Object<'_>, data: &Object<'_>) -> String {
+    let message = error.filled("message").unwrap_or_else(|| "the agent failed without a message".to_owned());
+    let inner = Json::parse(&message).and_then(|body| {
+        let body = body.object();
+        body.object("error").filled("message").or_else(|| body.filled("message"))
+    });
+    let details = data.filled("details").or_else(|| data.filled("message")).filter(|_| message == "Internal error");
+    inner.or(details).unwrap_or(message)
+}
+
+/// Names that agents put into `data.errorName`.
+fn named(name: Option<&str>) -> Option<ErrorCode> {
+    Some(match name? {
+        "ProviderAuthError" => ErrorCode::ProviderAuth,
+        "MessageOutputLengthError" => ErrorCode::OutputLength,
+        "ContextOverflowError" => ErrorCode::ContextOverflow,
+        "MessageAbortedError" => ErrorCode::Aborted,
+        "ContentFilterError" => ErrorCode::Refused,
+        "APIError" => ErrorCode::ApiError,
+        _ => return None,
+    })
+}
+
+/// The protocol has no code of its own for a session that is not there.
+fn said(message: &str) -> Option<ErrorCode> {
+    let message = message.to_lowercase();
+    let gone = message.contains("session not found") || message.contains("invalid session identifier");
+    gone.then_some(ErrorCode::SessionNotFound)
+}
+
+fn numbered(number: Option<i64>) -> ErrorCode {
+    match number {
+        Some(-32000) => ErrorCode::ProviderAuth,
+        Some(-32002) => ErrorCode::SessionNotFound,
+        Some(-32800) => ErrorCode::Aborted,
+        Some(-32700 | -32600 | -32601 | -32602) => ErrorCode::ProtocolError,
+        _ => ErrorCode::ExecutionError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::ErrorCode;
+
+    use super::fault;
+    use crate::Json;
+
+    fn check(error: &str, code: ErrorCode, message: &str) {
+        let fault = fault(&Json::parse(error).unwrap().object());
+        assert_eq!((fault.code, fault.message.as_str()), (code, message), "{error}");
+    }
+
+    #[test]
+    fn codes_names_and_words() {
+        check(
+            r#"{"code":-32000,"message":"Authentication required"}"#,
+            ErrorCode::ProviderAuth,
+            "Authentication required",
+        );
+        check(r#"{"code":429,"message":"{\"error\":{\"message\":\"slow down\"}}"}"#, ErrorCode::RateLimit, "slow down");
+        check(
+            r#"{"code":-32603,"message":"Internal error","data":{"details":"disk full"}}"#,
+            ErrorCode::ExecutionError,
+            "disk full",
+        );
+        check(r#"{"code":-32603,"message":"boom","data":{"errorName":"APIError"}}"#, ErrorCode::ApiError, "boom");
+        check(
+            r#"{"code":-32602,"message":"Session not found: x"}"#,
+            ErrorCode::SessionNotFound,
+            "Session not found: x",
+        );
+        check(r#"{"code":-32601,"message":"nope"}"#, ErrorCode::ProtocolError, "nope");
+        check("{}", ErrorCode::ExecutionError, "the agent failed without a message");
+    }
+}

@@ -1,0 +1,126 @@
+//! Tool calls as items, by their kind and by the shape of what they were given: names of tools say nothing here.
+
+use switchboard_event::{
+    Call, CallKind, ChangeKind, Command, Content, ContentType, Details, FileChange, FileOp, Item, Location, Mcp, Plan,
+    PlanEntry, Subagent, Tool, WebSearch,
+};
+
+use super::{
+    call::{ToolCall, parsed},
+    changes, names,
+    updates::plan_status,
+};
+use crate::{Json, Object, Scribe};
+
+/// The item for a call, as far as it is known.
+pub fn item(call: &ToolCall, scribe: &Scribe) -> Item {
+    let kind = call.kind.unwrap_or_default();
+    let name = call.name.clone().unwrap_or_else(|| names::kind_name(kind).to_owned());
+    let locations = locations(call, scribe);
+    let details = details(call, &name, &locations, scribe);
+    let others = |content: &Content| content.kind != ContentType::Text;
+    let op = op(kind, &details);
+    Item::new(details).with_call(Call {
+        op,
+        name,
+        title: call.title.clone(),
+        kind,
+        input: call.input.clone(),
+        locations,
+        content: call.pieces().into_iter().filter(others).collect(),
+        ..Call::default()
+    })
+}
+
+fn op(kind: CallKind, details: &Details) -> Option<FileOp> {
+    let new = |edit: &FileChange| {
+        !edit.changes.is_empty() && edit.changes.iter().all(|change| change.kind == ChangeKind::Add)
+    };
+    match (kind, details) {
+        (CallKind::Read, _) => Some(FileOp::Read),
+        (CallKind::Edit, Details::FileChange(change)) if new(change) => Some(FileOp::Create),
+        (CallKind::Edit, _) => Some(FileOp::Modify),
+        (CallKind::Delete, _) => Some(FileOp::Delete),
+        (CallKind::Move, _) => Some(FileOp::Move),
+        _ => None,
+    }
+}
+
+fn locations(call: &ToolCall, scribe: &Scribe) -> Vec<Location> {
+    let list = parsed(call.locations.as_deref()).map(Json::array).unwrap_or_default();
+    let location = |entry: Json<'_>| {
+        let entry = entry.object();
+        Some(Location { path: scribe.absolute(&entry.str("path")?), line: entry.u64("line") })
+    };
+    list.into_iter().filter_map(location).collect()
+}
+
+fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &Scribe) -> Details {
+    let input = parsed(call.input.as_deref()).map(Json::object).unwrap_or_default();
+    let kind = call.kind.unwrap_or_default();
+    if let Some(details) = by_shape(call, name, &input, scribe) {
+        return details;
+    }
+    if kind == CallKind::Execute {
+        return command(call, &input, scribe).into();
+    }
+    let changes = changes::of(call, places, &input, scribe);
+    let edits = matches!(kind, CallKind::Edit | CallKind::Delete | CallKind::Move) || !changes.is_empty();
+    // What is replayed changes no file now.
+    if !edits || call.replayed {
+        return tool(call, scribe).into();
+    }
+    let output = Some(call.text(scribe)).filter(|text| !text.is_empty());
+    FileChange { changes, output }.into()
+}
+
+/// Tools that are known by what they are given, whatever the agent calls them.
+fn by_shape(call: &ToolCall, name: &str, input: &Object<'_>, scribe: &Scribe) -> Option<Details> {
+    let kind = call.kind.unwrap_or_default();
+    if let Some((server, tool)) = names::mcp(name) {
+        let result = call.output.clone().or_else(|| call.content.clone());
+        return Some(Mcp { server: server.to_owned(), tool: tool.to_owned(), result, error: None }.into());
+    }
+    let todos = input.array("todos");
+    if !todos.is_empty() {
+        let entry = |todo: Json<'_>| {
+            let todo = todo.object();
+            PlanEntry { step: todo.string("content").unwrap_or_default(), status: plan_status(&todo) }
+        };
+        return Some(Plan { entries: todos.into_iter().map(entry).collect(), ..Plan::default() }.into());
+    }
+    if let (Some(prompt), Some(label)) = (input.filled("prompt"), input.filled("description")) {
+        let name = input.filled("subagent_type").unwrap_or_default();
+        let result = Some(call.text(scribe)).filter(|text| !text.is_empty());
+        return Some(Subagent { name, label, prompt: Some(prompt), result, ..Subagent::default() }.into());
+    }
+    let web = kind == CallKind::Fetch || kind == CallKind::Search && name.to_lowercase().contains("web");
+    let query = input.filled("query").filter(|_| web)?;
+    Some(WebSearch { queries: vec![query], results: call.output.clone() }.into())
+}
+
+fn command(call: &ToolCall, input: &Object<'_>, scribe: &Scribe) -> Command {
+    let given = input.get("command").or_else(|| input.get("cmd")).and_then(names::command_line);
+    // Where the input is not told, the title is the command.
+    let titled = || call.title.as_deref().map(|title| title.trim_matches('`').to_owned());
+    let cwd = input.str("cwd").or_else(|| input.str("workdir")).map(|cwd| scribe.absolute(&cwd));
+    let output = parsed(call.output.as_deref()).map(Json::object).unwrap_or_default();
+    let more = output.object("metadata");
+    let code = |fields: &Object<'_>| ["exit_code", "exitCode", "exit"].into_iter().find_map(|key| fields.i32(key));
+    Command {
+        command: given.or_else(|| call.run.clone()).or_else(titled).unwrap_or_default(),
+        cwd: cwd.or_else(|| scribe.cwd().map(str::to_owned)),
+        exit_code: call.exit.or_else(|| code(&output)).or_else(|| code(&more)),
+        output: call.text(scribe),
+        truncated: call.is_cut(scribe) || output.is_true("truncated") || more.is_true("truncated"),
+        background: false,
+    }
+}
+
+fn tool(call: &ToolCall, scribe: &Scribe) -> Tool {
+    let output = call.text(scribe);
+    // The changes of a replayed call are kept as what it gave back.
+    let shown = call.content.clone().filter(|_| call.replayed && !call.changes.is_empty());
+    let result = shown.or_else(|| call.output.clone().filter(|raw| output.is_empty() && !raw.get().starts_with('"')));
+    Tool { output, result }
+}

@@ -1,0 +1,33 @@
+//! ACP, the Agent Client Protocol: what passes between a client and any agent that speaks it, both directions.
+//! Several agents are read by this folder alone; their habits are in `README.md`.
+
+mod call;
+mod calls;
+mod changes;
+mod content;
+mod elicitation;
+mod errors;
+mod info;
+mod items;
+mod live;
+mod names;
+mod permission;
+mod prompts;
+mod rpc;
+mod session;
+mod speech;
+mod subagents;
+mod terminals;
+mod updates;
+mod usage;
+
+use crate::Source;
+
+/// What an ACP agent can be read from.
+pub const SOURCES: &[Source] = &[Source {
+    name: "acp",
+    agent: "acp",
+    title: "any ACP agent, a transcript of both directions",
+    schema: None,
+    reader: || Box::new(live::Live::default()),
+}];

@@ -1,0 +1,199 @@
+//! Prompts and turns. A prompt begins a turn and its answer ends it; one that is sent meanwhile waits. Agents differ
+//! in what becomes of it: it ends the first, joins it, or is done after it. All three are told apart by what follows.
+
+use std::collections::VecDeque;
+
+use switchboard_event::{Fault, Item, Level, Notice, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage};
+
+use super::{
+    content::{contents, text_of},
+    errors,
+    live::{Live, Ours, answer_notice, control},
+    rpc::Key,
+    session::Place,
+};
+use crate::{Object, Scribe};
+
+/// How many prompts may wait before the oldest is forgotten.
+const WAITING: usize = 64;
+
+/// The prompts that were not answered yet.
+#[derive(Default)]
+pub struct Prompts {
+    /// The prompt of the turn.
+    owner: Option<Prompt>,
+    waiting: VecDeque<Prompt>,
+    /// How the latest turn ended: an answer that only repeats it belongs to a prompt that joined.
+    latest: Option<Stop>,
+    /// The client asked the agent to stop.
+    pub cancelling: bool,
+}
+
+struct Prompt {
+    key: Key,
+    text: String,
+}
+
+impl Prompts {
+    /// The prompt is the one that the turn is about.
+    pub fn is_owner(&self, key: &str) -> bool {
+        self.owner.as_ref().is_some_and(|prompt| prompt.key == key)
+    }
+
+    /// The text is, or is part of, the prompt: some agents say back what they were told.
+    pub fn is_echo(&self, text: &str) -> bool {
+        self.owner.iter().chain(&self.waiting).any(|prompt| prompt.text.contains(text))
+    }
+
+    fn wait(&mut self, prompt: Prompt) {
+        if self.waiting.len() == WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(prompt);
+    }
+
+    fn take_waiting(&mut self, key: &str) -> Option<Prompt> {
+        let index = self.waiting.iter().position(|prompt| prompt.key == key)?;
+        self.waiting.remove(index)
+    }
+}
+
+impl Live {
+    /// `session/prompt`.
+    pub(super) fn prompt(&mut self, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+        let place = self.place(params, scribe);
+        if matches!(place, Place::Replay(_)) {
+            self.end_replay(scribe);
+            scribe.within(None, None);
+        }
+        self.asked("session/prompt", id.clone(), params);
+        let content = contents(params.array("prompt"));
+        let main = place.thread().is_none() || matches!(place, Place::Replay(_));
+        let queued = main && (self.prompts.owner.is_some() || !self.prompts.waiting.is_empty());
+        if main {
+            let prompt = Prompt { key: id.unwrap_or_default(), text: text_of(&content) };
+            if queued {
+                self.prompts.wait(prompt);
+            } else {
+                self.begin(prompt, scribe);
+            }
+        }
+        let id = self.next_id("message", scribe);
+        scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
+    }
+
+    fn begin(&mut self, prompt: Prompt, scribe: &mut Scribe) {
+        self.speeches.end(None, scribe);
+        self.settle_declined(None, scribe);
+        self.prompts.cancelling = false;
+        scribe.turn_started(TurnStarted { prompt: Some(prompt.text.clone()), ..TurnStarted::default() });
+        self.prompts.owner = Some(prompt);
+    }
+
+    /// The agent does something in the conversation: a prompt that waited is now being worked on. What comes after
+    /// the end of a turn belongs to none; in a stream without prompts, it is all that shows that a turn began.
+    pub(super) fn active(&mut self, scribe: &mut Scribe) {
+        if scribe.in_turn() {
+            return;
+        }
+        if let Some(prompt) = self.prompts.waiting.pop_front() {
+            self.begin(prompt, scribe);
+        } else if !self.session.two_way {
+            scribe.ensure_turn();
+        }
+    }
+
+    /// `session/cancel`.
+    pub(super) fn cancel(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
+        let place = self.place(params, scribe);
+        if place.thread().is_none() && scribe.in_turn() {
+            self.prompts.cancelling = true;
+            scribe.interrupted();
+        }
+        scribe.notice(Notice::new(Topic::Interrupt));
+    }
+
+    /// The answer to a prompt.
+    pub(super) fn prompt_answered(&mut self, id: &str, ours: &Ours, fields: &Object<'_>, scribe: &mut Scribe) {
+        let error = fields.get("error").map(|error| errors::fault(&error.object()));
+        let result = fields.object("result");
+        let waited = self.prompts.take_waiting(id);
+        let elsewhere = ours.session.as_deref().is_some_and(|s| scribe.session().is_some_and(|main| *main != *s));
+        if elsewhere || waited.is_some() && self.prompts.owner.is_some() {
+            return aside(fields, error, scribe);
+        }
+        let turn = outcome(&result, error);
+        if let Some(prompt) = waited {
+            if self.prompts.latest == Some(turn.stop) && turn.error.is_none() {
+                return scribe.notice(answer_notice("session/prompt", fields));
+            }
+            self.begin(prompt, scribe);
+        }
+        self.prompts.owner = None;
+        self.prompts.latest = Some(turn.stop);
+        self.finish(turn, &result, scribe);
+    }
+
+    fn finish(&mut self, turn: TurnCompleted, result: &Object<'_>, scribe: &mut Scribe) {
+        scribe.ensure_turn();
+        self.speeches.end(None, scribe);
+        self.settle_calls(scribe);
+        self.spending.count(result, scribe);
+        let denied = self.calls.take_denied();
+        scribe.turn_completed(TurnCompleted { denied, ..turn });
+    }
+}
+
+/// An answer that ends no turn: of another session, or of a prompt that joined the turn that goes on.
+fn aside(fields: &Object<'_>, error: Option<Fault>, scribe: &mut Scribe) {
+    scribe.notice(match error {
+        Some(fault) => Notice {
+            text: Some(fault.message.clone()),
+            error: Some(fault),
+            ..Notice::new(Topic::Warning).with_level(Level::Warning).with_name("session/prompt")
+        },
+        None => {
+            let status = fields.object("result").filled("stopReason").unwrap_or_else(|| "completed".to_owned());
+            control("session/prompt").with_status(status)
+        }
+    });
+}
+
+/// How a turn ended. A reason that is not known is a good end: the agent did answer.
+fn outcome(result: &Object<'_>, error: Option<Fault>) -> TurnCompleted {
+    use switchboard_event::ErrorCode;
+    let (status, stop) = match (&error, result.str("stopReason").as_deref()) {
+        (Some(fault), _) if fault.code == ErrorCode::Aborted => (TurnStatus::Interrupted, Stop::Cancelled),
+        (Some(_), _) => (TurnStatus::Failed, Stop::Error),
+        (None, Some("cancelled")) => (TurnStatus::Interrupted, Stop::Cancelled),
+        (None, Some("max_tokens")) => (TurnStatus::Completed, Stop::MaxTokens),
+        (None, Some("max_turn_requests")) => (TurnStatus::Completed, Stop::MaxTurns),
+        (None, Some("refusal")) => (TurnStatus::Completed, Stop::Refusal),
+        (None, _) => (TurnStatus::Completed, Stop::EndTurn),
+    };
+    TurnCompleted { status, stop, error, ..TurnCompleted::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::{Stop, TurnStatus};
+
+    use super::outcome;
+    use crate::Json;
+
+    #[test]
+    fn every_reason_ends_the_turn() {
+        for (reason, status, stop) in [
+            ("end_turn", TurnStatus::Completed, Stop::EndTurn),
+            ("max_tokens", TurnStatus::Completed, Stop::MaxTokens),
+            ("max_turn_requests", TurnStatus::Completed, Stop::MaxTurns),
+            ("refusal", TurnStatus::Completed, Stop::Refusal),
+            ("cancelled", TurnStatus::Interrupted, Stop::Cancelled),
+            ("_bored", TurnStatus::Completed, Stop::EndTurn),
+        ] {
+            let result = format!(r#"{{"stopReason":"{reason}"}}"#);
+            let turn = outcome(&Json::parse(&result).unwrap().object(), None);
+            assert_eq!((turn.status, turn.stop), (status, stop), "{reason}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! JSON-RPC bookkeeping: what was asked and not yet answered. Client and agent both count their requests from 0, so
+//! each side has a ledger of its own.
+
+use std::collections::VecDeque;
+
+use crate::Json;
+
+/// How many requests are remembered; an agent that never answers must not cost memory for ever.
+const REMEMBERED: usize = 256;
+
+/// The id of a request, as it was written: `1` and `"1"` are two ids.
+pub type Key = String;
+
+/// The id of a message, if it has one.
+pub fn key(id: Option<Json<'_>>) -> Option<Key> {
+    id.map(|id| id.text().to_owned())
+}
+
+/// The open requests of one side.
+pub struct Ledger<T> {
+    entries: VecDeque<(Key, T)>,
+}
+
+impl<T> Default for Ledger<T> {
+    fn default() -> Self {
+        Self { entries: VecDeque::new() }
+    }
+}
+
+impl<T> Ledger<T> {
+    /// Something was asked.
+    pub fn asked(&mut self, key: Key, what: T) {
+        if self.entries.len() == REMEMBERED {
+            self.entries.pop_front();
+        }
+        self.entries.push_back((key, what));
+    }
+
+    /// It was answered: what it was, if it is remembered.
+    pub fn answered(&mut self, key: &str) -> Option<T> {
+        let index = self.entries.iter().position(|(known, _)| known == key)?;
+        self.entries.remove(index).map(|(_, what)| what)
+    }
+
+    /// An open request.
+    pub fn get(&self, key: &str) -> Option<&T> {
+        self.entries.iter().find(|(known, _)| known == key).map(|(_, what)| what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ledger, REMEMBERED};
+
+    #[test]
+    fn an_answer_is_taken_once_and_the_oldest_is_forgotten() {
+        let mut ledger = Ledger::default();
+        for id in 0..=REMEMBERED {
+            ledger.asked(id.to_string(), id);
+        }
+        assert_eq!(ledger.answered("0"), None);
+        assert_eq!(ledger.answered("1"), Some(1));
+        assert_eq!(ledger.answered("1"), None);
+        assert_eq!(ledger.answered("\"2\""), None);
+    }
+}

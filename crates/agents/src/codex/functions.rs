@@ -1,0 +1,90 @@
+//! Function calls of the model's API as items. Codex itself runs them; only older descriptions show them.
+
+use switchboard_event::{
+    Call, CallKind, Command, Details, Id, Item, Notice, Plan, PlanEntry, PlanStatus, Status, Tool, Topic,
+};
+
+use super::{items, names};
+use crate::{Json, Object, Scribe};
+
+/// `function_call`. Its arguments are whole when it is done, often before.
+pub fn called(native: &Object<'_>, done: bool, scribe: &mut Scribe) {
+    let Some(id) = names::text(native, &["call_id", "id"]).map(Id::from) else { return };
+    let item = item(native);
+    if scribe.item_is_open(&id) {
+        return scribe.item_set(&id, item);
+    }
+    if done || item.call.as_ref().is_some_and(|call| call.input.is_some()) {
+        scribe.item_started(&id, item);
+    }
+}
+
+/// `function_call_output`.
+pub fn answered(native: &Object<'_>, scribe: &mut Scribe) {
+    let Some(id) = names::text(native, &["call_id", "id"]) else { return };
+    let Some(mut item) = scribe.item(&id).cloned() else {
+        return scribe.notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name("function_call_output"));
+    };
+    let output = native.get("output").map(|output| output.display().into_owned()).unwrap_or_default();
+    match &mut item.details {
+        Details::Command(command) => command.output = output,
+        Details::Tool(tool) => {
+            (tool.output, tool.result) = (output, native.raw("output").filter(|raw| raw.get().starts_with(['{', '['])))
+        }
+        _ => {}
+    }
+    let status = if native.is("status", "incomplete") { Status::Interrupted } else { Status::Completed };
+    scribe.item_completed(&Id::from(id), item.with_status(status));
+}
+
+/// A function was called and has not answered.
+pub fn are_open(scribe: &Scribe) -> bool {
+    let open = scribe.open_items(None);
+    open.iter().filter_map(|id| scribe.item(id)).any(|item| item.call.is_some())
+}
+
+/// The call as an item, by the names that Codex gives its functions.
+pub fn item(native: &Object<'_>) -> Item {
+    let name = native.string("name").unwrap_or_default();
+    let written = names::string(native, &["arguments", "input"]).unwrap_or_default();
+    let input = Json::parse(&written);
+    let args = input.map(Json::object).unwrap_or_default();
+    let (kind, details) = match name.as_str() {
+        "shell" | "shell_command" | "local_shell" | "exec_command" | "container.exec" => {
+            (CallKind::Execute, Details::from(command(&args)))
+        }
+        "update_plan" => (CallKind::Think, plan(&args).into()),
+        "apply_patch" => (CallKind::Edit, Tool::default().into()),
+        "web_search" => (CallKind::Search, Tool::default().into()),
+        _ => (CallKind::Other, Tool::default().into()),
+    };
+    let raw =
+        input.map(Json::to_raw).or_else(|| (!written.is_empty()).then(|| switchboard_event::raw_string(&written)));
+    Item::new(details).with_call(Call { name, kind, input: raw, ..Call::default() })
+}
+
+fn command(args: &Object<'_>) -> Command {
+    let line = names::get(args, &["cmd", "command"]);
+    Command {
+        command: line
+            .map(|line| line.str().map_or_else(|| items::argv(line), |text| text.into_owned()))
+            .unwrap_or_default(),
+        cwd: names::string(args, &["workdir", "cwd"]),
+        ..Command::default()
+    }
+}
+
+fn plan(args: &Object<'_>) -> Plan {
+    let entries = args.array("plan").into_iter().map(Json::object).map(|step| entry(&step)).collect();
+    Plan { entries, explanation: args.filled("explanation"), ..Plan::default() }
+}
+
+/// `{step, status}`, in both spellings of the states.
+pub fn entry(step: &Object<'_>) -> PlanEntry {
+    let status = match step.str("status").as_deref() {
+        Some("completed") => PlanStatus::Completed,
+        Some("in_progress" | "inProgress") => PlanStatus::InProgress,
+        _ => PlanStatus::Pending,
+    };
+    PlanEntry { step: step.string("step").unwrap_or_default(), status }
+}

@@ -1,0 +1,35 @@
+//! Codex: `codex exec --json` and `codex app-server`, and the shapes that older descriptions of both have.
+
+mod app_server;
+mod approvals;
+mod changes;
+mod collab;
+mod errors;
+mod flat;
+mod functions;
+mod items;
+mod live;
+mod names;
+mod responses;
+mod usage;
+mod user;
+
+use crate::Source;
+
+/// What Codex can be read from.
+pub const SOURCES: &[Source] = &[
+    Source {
+        name: "codex",
+        agent: "codex",
+        title: "Codex, `codex exec --json`",
+        schema: Some(include_str!("schema.json")),
+        reader: || Box::new(live::Live::default()),
+    },
+    Source {
+        name: "codex:app-server",
+        agent: "codex",
+        title: "Codex, a transcript of `codex app-server`, both directions",
+        schema: None,
+        reader: || Box::new(app_server::AppServer::default()),
+    },
+];

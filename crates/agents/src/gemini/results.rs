@@ -1,0 +1,149 @@
+//! What a tool gave back.
+
+use switchboard_event::{Denied, Details, Id, Item, Notice, Status, Topic};
+
+use super::{items, live::Live};
+use crate::{Object, Scribe};
+
+impl Live {
+    /// `tool_result`.
+    pub(super) fn tool_result(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let id = fields.str("tool_id").unwrap_or_default();
+        let Some(item) = scribe.item(&id).cloned() else {
+            return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
+        };
+        let id = Id::from(id);
+        let item = ended(item, fields);
+        if let (Status::Declined, Some(call)) = (item.status, &item.call) {
+            self.deny(Denied { tool: call.name.clone(), item: Some(id.clone()), input: call.input.clone() });
+        }
+        scribe.item_completed(&id, item);
+    }
+}
+
+/// The item of a call that is over.
+fn ended(mut item: Item, fields: &Object<'_>) -> Item {
+    let failed = fields.is("status", "error");
+    let error = fields.object("error");
+    let mut reason = if failed { error.filled("message").or_else(|| fields.filled("output")) } else { None };
+    item.status = match (failed, error.str("type").as_deref()) {
+        (true, Some(kind)) if is_refused(kind, &item) => Status::Declined,
+        (true, _) => Status::Failed,
+        (false, _) => Status::Completed,
+    };
+    // What did not work gives back its error once more.
+    let output = fields.string("output").filter(|output| reason.as_ref() != Some(output)).unwrap_or_default();
+    match &mut item.details {
+        Details::Command(command) => {
+            let shown = Shown::of(&output);
+            command.exit_code = shown.exit_code.filter(|_| !failed);
+            command.background |= shown.background;
+            if item.status == Status::Completed {
+                item.status = shown.status();
+            }
+            reason = reason.or(shown.remark);
+            command.output = shown.output;
+        }
+        Details::Tool(tool) => tool.output = output,
+        Details::FileChange(change) => change.output = Some(output).filter(|output| !output.is_empty()),
+        Details::Subagent(subagent) => subagent.result = Some(output),
+        Details::Mcp(mcp) => {
+            mcp.error.clone_from(&reason);
+            mcp.result = fields.raw("output");
+        }
+        Details::WebSearch(search) => search.results = fields.raw("output"),
+        _ => {}
+    }
+    if let Some(call) = &mut item.call {
+        call.error = reason;
+    }
+    item
+}
+
+/// A tool that would have to ask is not offered where nobody can be asked; calling it is reported as if it did not
+/// exist (Gemini CLI 0.61.0).
+fn is_refused(kind: &str, item: &Item) -> bool {
+    let built_in = item.call.as_ref().is_some_and(|call| items::is_built_in(&call.name));
+    kind == "policy_violation" || kind == "tool_not_registered" && built_in
+}
+
+/// What the shell tool shows: the output, or a remark where there is none. The exit code of a command that printed
+/// something is not shown.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Shown {
+    output: String,
+    exit_code: Option<i32>,
+    remark: Option<String>,
+    background: bool,
+    stopped: bool,
+}
+
+impl Shown {
+    fn of(display: &str) -> Self {
+        let remark = || Self { remark: Some(display.to_owned()), ..Self::default() };
+        if display.is_empty() {
+            return Self { exit_code: Some(0), ..Self::default() };
+        }
+        if let Some(code) = display.strip_prefix("Command exited with code: ") {
+            return Self { exit_code: code.trim().parse().ok(), ..remark() };
+        }
+        if display.starts_with("Command moved to background (PID: ") {
+            return Self { output: display.to_owned(), background: true, ..Self::default() };
+        }
+        if display.starts_with("Command terminated by signal: ") || display.starts_with("Command failed: ") {
+            return remark();
+        }
+        if display.starts_with("Command cancelled by user.")
+            || display.starts_with("Command was automatically cancelled")
+        {
+            let (remark, output) = display.split_once("\n\nOutput before cancellation:\n").unwrap_or((display, ""));
+            let stopped = display.starts_with("Command cancelled by user.");
+            return Self { output: output.to_owned(), remark: Some(remark.to_owned()), stopped, ..Self::default() };
+        }
+        Self { output: display.to_owned(), exit_code: exit_code(display), ..Self::default() }
+    }
+
+    fn status(&self) -> Status {
+        match (self.stopped, &self.remark, self.exit_code) {
+            (true, ..) => Status::Interrupted,
+            (_, None, None | Some(0)) => Status::Completed,
+            _ => Status::Failed,
+        }
+    }
+}
+
+/// In debug mode the display is what the model sees, with a line `Exit Code: 3` if it is not zero.
+fn exit_code(display: &str) -> Option<i32> {
+    let lines = display.strip_prefix("Output: ")?.lines();
+    lines.rev().find_map(|line| line.strip_prefix("Exit Code: ")).and_then(|code| code.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::Status;
+
+    use super::Shown;
+
+    fn check(display: &str, output: &str, exit_code: Option<i32>, status: Status) {
+        let shown = Shown::of(display);
+        assert_eq!((shown.output.as_str(), shown.exit_code, shown.status()), (output, exit_code, status), "{display}");
+    }
+
+    #[test]
+    fn a_display_is_output_or_a_remark() {
+        check("hi", "hi", None, Status::Completed);
+        check("", "", Some(0), Status::Completed);
+        check("Command exited with code: 3", "", Some(3), Status::Failed);
+        check("Command terminated by signal: 9", "", None, Status::Failed);
+        let moved = "Command moved to background (PID: 7). Output hidden.";
+        check(moved, moved, None, Status::Completed);
+        check("Command cancelled by user.", "", None, Status::Interrupted);
+        check("Command cancelled by user.\n\nOutput before cancellation:\nhalf", "half", None, Status::Interrupted);
+        check(
+            "Output: x\nExit Code: 2\nProcess Group PGID: 1",
+            "Output: x\nExit Code: 2\nProcess Group PGID: 1",
+            Some(2),
+            Status::Failed,
+        );
+    }
+}

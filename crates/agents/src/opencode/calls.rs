@@ -1,0 +1,116 @@
+//! Calls of tools from their announcement to their end, and the subagents that some of them start.
+
+use switchboard_event::{Denied, Details, Id, Item, Level, Notice, Status, Topic};
+
+use super::{
+    bus::Bus,
+    parts::Part,
+    state::{Phase, State},
+    tools,
+};
+use crate::{Json, Scribe};
+
+/// A call of a tool that was announced.
+pub struct Pending {
+    /// Its part, which is also the item's id.
+    pub part: Id,
+    /// The tool.
+    pub tool: String,
+    /// The change that was shown when permission was asked: the tool itself may not show it.
+    pub diff: Option<String>,
+}
+
+impl Bus {
+    /// A part of type `tool`.
+    pub(super) fn tool(&mut self, part: &Part<'_>, scribe: &mut Scribe) {
+        let state = State::of_part(part.fields);
+        let key = call_key(&part.message, &part.fields.str("callID").unwrap_or_default());
+        if !self.calls.has(&key) {
+            let pending = Pending { part: part.id.clone(), tool: state.tool.to_string(), diff: None };
+            self.calls.insert(key.clone(), pending);
+        }
+        match state.phase {
+            Phase::Pending => {
+                let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name(&*state.tool);
+                scribe.notice_about(Some(part.id.clone()), notice.with_status("pending"));
+            }
+            Phase::Running => self.tool_running(&part.id, &key, &part.message, &state, scribe),
+            Phase::Completed | Phase::Failed => self.tool_ended(&part.id, &key, &part.message, &state, scribe),
+        }
+    }
+
+    /// A tool works: it began, or there is news of it.
+    pub(super) fn tool_running(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut Scribe) {
+        let item = Item { reply: Some(reply.clone()), ..self.tool_item(key, state, scribe) };
+        self.link(id, &item);
+        if scribe.item_is_open(id) {
+            tools::progress(id, item, state, scribe);
+        } else {
+            scribe.item_started(id, item);
+            tools::print(id, state, scribe);
+        }
+    }
+
+    /// A tool is done, well or not. What its subagent left open is closed with it.
+    pub(super) fn tool_ended(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut Scribe) {
+        let item = Item { reply: Some(reply.clone()), ..tools::ended(self.tool_item(key, state, scribe), state) };
+        self.link(id, &item);
+        if let Some(pending) = self.calls.get_mut(key) {
+            pending.diff = None;
+        }
+        if let Some(thread) = working_for(&item) {
+            self.close_thread(thread, scribe);
+        }
+        if self.main && item.status == Status::Declined {
+            let input = state.input.map(Json::to_raw);
+            self.turn.declined(Denied { tool: state.tool.to_string(), item: Some(id.clone()), input });
+        }
+        scribe.item_completed(id, item);
+        self.ended.insert(id.clone(), ());
+    }
+
+    /// Closes what a subagent left open, and what its own subagents did, the deepest first.
+    fn close_thread(&mut self, thread: Id, scribe: &mut Scribe) {
+        let mut threads = vec![thread];
+        let mut next = 0;
+        while let Some(thread) = threads.get(next) {
+            let items = scribe.open_items(Some(thread));
+            let deeper = items.iter().filter_map(|id| scribe.item(id)).filter_map(working_for);
+            let deeper: Vec<_> = deeper.filter(|thread| !threads.contains(thread)).collect();
+            threads.extend(deeper);
+            next += 1;
+        }
+        let left = threads.iter().rev().flat_map(|thread| scribe.open_items(Some(thread)).into_iter().rev());
+        for id in left.collect::<Vec<_>>() {
+            scribe.item_closed(&id, Status::Interrupted);
+            self.ended.insert(id, ());
+        }
+    }
+
+    fn tool_item(&self, key: &str, state: &State<'_>, scribe: &Scribe) -> Item {
+        let shown = self.calls.get(key).and_then(|pending| pending.diff.as_deref());
+        tools::item(state, shown, &self.servers, scribe)
+    }
+
+    /// A subagent's session is known by the tool that it works for.
+    fn link(&mut self, id: &Id, item: &Item) {
+        if let Details::Subagent(subagent) = &item.details
+            && let Some(thread) = &subagent.thread
+        {
+            self.sessions.link(thread, id);
+        }
+    }
+}
+
+/// The session of a subagent that ends when its tool does.
+fn working_for(item: &Item) -> Option<Id> {
+    match &item.details {
+        Details::Subagent(subagent) if !subagent.background => subagent.thread.clone(),
+        _ => None,
+    }
+}
+
+/// Under which a call is remembered: ids of calls repeat from message to message.
+pub fn call_key(message: &str, call: &str) -> Id {
+    Id::from(format!("{message}/{call}"))
+}

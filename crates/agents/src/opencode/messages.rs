@@ -1,0 +1,160 @@
+//! Messages: who says something, to what it is a reply, and when it is complete. What is said comes in parts.
+
+use switchboard_event::{Details, Id, Info, Notice, Status, Topic, raw};
+
+use super::{bus::Bus, errors};
+use crate::{Object, Scribe};
+
+/// What is remembered about a message.
+pub struct Message {
+    /// The user said it.
+    pub user: bool,
+    /// It is a summary of the conversation, not an answer.
+    pub summary: bool,
+    /// It was there before: copied into a forked session, or complete when it was first heard of.
+    pub past: bool,
+    /// Nothing more is said in it.
+    pub complete: bool,
+    /// The model that says it.
+    pub model: Option<String>,
+    /// How many calls of the model were counted for it.
+    pub steps: u32,
+}
+
+impl Bus {
+    /// `message.updated`: all of the message, without its parts.
+    pub(super) fn message_updated(&mut self, info: &Object<'_>, scribe: &mut Scribe) {
+        let id = Id::from(info.str("id").unwrap_or_default());
+        match info.str("role").as_deref() {
+            Some("user") => self.user_message(&id, info, scribe),
+            Some("assistant") => self.assistant_message(&id, info, scribe),
+            _ => {}
+        }
+    }
+
+    fn user_message(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        if self.messages.has(id) {
+            return;
+        }
+        self.remember(id, info, true);
+        let model = info.object("model");
+        if self.main {
+            scribe.info(Info {
+                mode: info.filled("agent"),
+                model: model.filled("modelID"),
+                provider: model.filled("providerID"),
+                ..Info::default()
+            });
+        }
+    }
+
+    fn remember(&mut self, id: &Id, info: &Object<'_>, user: bool) -> bool {
+        let time = info.object("time");
+        let complete = !user && time.u64("completed").is_some();
+        let past = complete || self.main && self.sessions.is_copied(time.u64("created"));
+        let message = Message {
+            user,
+            summary: !user && info.is_true("summary"),
+            past,
+            complete,
+            model: info.filled("modelID"),
+            steps: 0,
+        };
+        self.messages.insert(id.clone(), message);
+        past
+    }
+
+    fn assistant_message(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        if !self.messages.has(id) && !self.remember(id, info, false) && self.main {
+            let to = info.str("parentID").map(Id::from);
+            if scribe.in_turn() && self.turn.is_stale(to.as_deref()) {
+                self.end_turn(scribe);
+            }
+            self.turn.replying(id.clone(), to, scribe);
+        }
+        if !self.main {
+            return self.complete(id, info, scribe);
+        }
+        if !info.is_true("summary") {
+            scribe.info(Info {
+                cwd: info.object("path").filled("cwd"),
+                mode: info.filled("agent").or_else(|| info.filled("mode")),
+                model: info.filled("modelID"),
+                provider: info.filled("providerID"),
+                ..Info::default()
+            });
+        }
+        if self.turn.awaits(id) {
+            if let Some(error) = info.get("error") {
+                self.turn.fault = Some(errors::fault(error));
+            }
+            self.turn.finish = info.filled("finish").or(self.turn.finish.take());
+        }
+        self.complete(id, info, scribe);
+    }
+
+    /// Nothing more is said in a complete message; its tools may still have something to report.
+    fn complete(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        if info.object("time").u64("completed").is_none() {
+            return;
+        }
+        if let Some(message) = self.messages.get_mut(id) {
+            message.complete = true;
+        }
+        for part in self.items_of(id, scribe) {
+            if is_speech(&part, scribe) {
+                scribe.item_closed(&part, Status::Completed);
+                self.ended.insert(part, ());
+            }
+        }
+        if self.main && self.turn.awaits(id) {
+            self.turn.replied(id, scribe);
+            if self.turn.is_over() {
+                self.rest(scribe);
+            }
+        }
+    }
+
+    /// `message.removed`.
+    pub(super) fn message_removed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        scribe.notice(taken_back("message.removed", fields));
+        let message = fields.str("messageID").unwrap_or_default();
+        for part in self.items_of(&message, scribe) {
+            scribe.item_closed(&part, Status::Superseded);
+            self.ended.insert(part, ());
+        }
+    }
+
+    /// `message.part.removed`.
+    pub(super) fn part_removed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let part = Id::from(fields.str("partID").unwrap_or_default());
+        scribe.notice_about(Some(part.clone()), taken_back("message.part.removed", fields));
+        scribe.item_closed(&part, Status::Superseded);
+        self.ended.insert(part, ());
+    }
+
+    /// The open items of a message.
+    fn items_of(&self, message: &str, scribe: &Scribe) -> Vec<Id> {
+        let mut items = scribe.open_items(self.thread.as_deref());
+        items.retain(|id| scribe.item(id).is_some_and(|item| item.reply.as_deref() == Some(message)));
+        items
+    }
+}
+
+fn taken_back(name: &str, fields: &Object<'_>) -> Notice {
+    let detail = Removed { message: fields.filled("messageID"), part: fields.filled("partID") };
+    let notice = Notice::new(Topic::Retracted).with_name(name);
+    Notice { detail: Some(raw(&detail)), ..notice }
+}
+
+#[derive(serde::Serialize)]
+struct Removed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
+}
+
+fn is_speech(id: &str, scribe: &Scribe) -> bool {
+    scribe.item(id).is_some_and(|item| matches!(item.details, Details::AgentMessage(_) | Details::Reasoning(_)))
+}

@@ -1,0 +1,46 @@
+//! OpenCode: the event bus of `opencode serve`, and what `opencode run --format json` prints. Its ACP form is
+//! read like any other agent's that speaks ACP.
+
+mod bus;
+mod calls;
+mod changes;
+mod chatter;
+mod clock;
+mod errors;
+mod messages;
+mod next;
+mod next_stream;
+mod parts;
+mod prompts;
+mod recent;
+mod requests;
+mod run;
+mod sessions;
+mod shell;
+mod speech;
+mod state;
+mod status;
+mod steps;
+mod tools;
+mod turn;
+mod wire;
+
+use crate::Source;
+
+/// What OpenCode can be read from.
+pub const SOURCES: &[Source] = &[
+    Source {
+        name: "opencode",
+        agent: "opencode",
+        title: "OpenCode, the events of `opencode serve` (`GET /event`), one a line",
+        schema: None,
+        reader: || Box::new(bus::Bus::default()),
+    },
+    Source {
+        name: "opencode:run",
+        agent: "opencode",
+        title: "OpenCode, `opencode run --format json`",
+        schema: None,
+        reader: || Box::new(run::Run::default()),
+    },
+];

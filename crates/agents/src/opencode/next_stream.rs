@@ -1,0 +1,108 @@
+//! What comes piece by piece in `session.next.*`: speech and calls of tools.
+
+use switchboard_event::{Call, Id, Item, Level, Notice, Tool, Topic};
+
+use super::{
+    bus::Bus,
+    calls::{Pending, call_key},
+    errors,
+    speech::{self, Voice},
+    state::{Phase, State},
+};
+use crate::{Object, Scribe};
+
+impl Bus {
+    /// What is said or thought.
+    pub(super) fn next_speech(
+        &mut self,
+        voice: Voice,
+        key: &str,
+        stage: &str,
+        fields: &Object<'_>,
+        scribe: &mut Scribe,
+    ) {
+        let reply = Id::from(fields.str("assistantMessageID").unwrap_or_default());
+        let id = call_key(&reply, &fields.str(&format!("{key}ID")).unwrap_or_default());
+        if self.ended.has(&id) {
+            return self.late(&id, &format!("{key}.{stage}"), scribe);
+        }
+        if self.main {
+            self.turn.ensure(scribe);
+        }
+        if !scribe.item_is_open(&id) {
+            speech::begin(&id, voice, Some(&reply), scribe);
+        }
+        match stage {
+            "delta" => {
+                speech::grow(&id, &fields.str("delta").unwrap_or_default(), scribe);
+            }
+            "ended" => {
+                let text = fields.str("text").unwrap_or_default();
+                speech::whole(&id, voice, &text, Some(&reply), scribe);
+                speech::end(&id, voice, &text, Some(&reply), None, scribe);
+                self.ended.insert(id, ());
+            }
+            _ => {}
+        }
+    }
+
+    /// A call of a tool.
+    pub(super) fn next_tool(&mut self, stage: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+        let reply = Id::from(fields.str("assistantMessageID").unwrap_or_default());
+        let id = call_key(&reply, &fields.str("callID").unwrap_or_default());
+        if self.ended.has(&id) {
+            return self.late(&id, &format!("tool.{stage}"), scribe);
+        }
+        if self.main {
+            self.turn.ensure(scribe);
+        }
+        match stage {
+            "called" => self.next_called(&id, &reply, fields, scribe),
+            "progress" => self.next_news(&id, &reply, Phase::Running, fields, scribe),
+            "success" => self.next_news(&id, &reply, Phase::Completed, fields, scribe),
+            "failed" => self.next_news(&id, &reply, Phase::Failed, fields, scribe),
+            "input.started" => {
+                let tool = fields.string("name").unwrap_or_default();
+                let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name(tool.clone());
+                self.calls.insert(id.clone(), Pending { part: id.clone(), tool, diff: None });
+                scribe.notice_about(Some(id), notice.with_status("pending"));
+            }
+            _ => {}
+        }
+    }
+
+    fn next_called(&mut self, id: &Id, reply: &Id, fields: &Object<'_>, scribe: &mut Scribe) {
+        let state = State {
+            tool: fields.str("tool").unwrap_or_default(),
+            phase: Phase::Running,
+            input: fields.get("input"),
+            title: None,
+            output: "".into(),
+            error: None,
+            meta: Object::default(),
+            files: Vec::new(),
+            took: None,
+        };
+        if !self.calls.has(id) {
+            self.calls.insert(id.clone(), Pending { part: id.clone(), tool: state.tool.to_string(), diff: None });
+        }
+        self.tool_running(id, id, reply, &state, scribe);
+    }
+
+    fn next_news(&mut self, id: &Id, reply: &Id, phase: Phase, fields: &Object<'_>, scribe: &mut Scribe) {
+        let named = || self.calls.get(id).map(|pending| pending.tool.clone()).unwrap_or_default();
+        let known = scribe.item(id).cloned().unwrap_or_else(|| announced(named()));
+        let mut state = State::of_news(&known, phase, fields);
+        state.error = fields.get("error").map(|error| errors::fault(error).message);
+        match phase {
+            Phase::Running => self.tool_running(id, id, reply, &state, scribe),
+            _ => self.tool_ended(id, id, reply, &state, scribe),
+        }
+    }
+}
+
+/// A call that failed before its input was complete.
+fn announced(tool: String) -> Item {
+    let call = Call { name: tool, ..Call::default() };
+    Item::new(Tool::default()).with_call(call)
+}

@@ -1,0 +1,88 @@
+//! Parts of the user's messages: the prompt, files that go with it, and what OpenCode adds of its own.
+
+use switchboard_event::{Content, ContentType, Id, Item, Origin, UserMessage};
+
+use super::bus::Bus;
+use crate::{Object, Scribe};
+
+impl Bus {
+    /// A part of a message of the user.
+    pub(super) fn user_part(&mut self, id: &Id, message: &Id, part: &Object<'_>, scribe: &mut Scribe) {
+        if self.ended.has(id) {
+            return self.late(id, "message.part.updated", scribe);
+        }
+        let synthetic = part.is_true("synthetic");
+        match part.str("type").as_deref() {
+            // Shown to the user, never to the model: nobody's prompt.
+            Some("text") if part.is_true("ignored") => {}
+            Some("text") => {
+                self.said(id, message, Content::text(part.string("text").unwrap_or_default()), synthetic, scribe)
+            }
+            Some("file") => self.said(id, message, file(part), synthetic, scribe),
+            Some("subtask") => {
+                self.said(id, message, Content::text(part.string("prompt").unwrap_or_default()), false, scribe)
+            }
+            Some("compaction") => {
+                if self.main {
+                    self.turn.prompted(message, Origin::Command, None, scribe);
+                }
+                self.compaction_started(part, scribe);
+            }
+            _ => {}
+        }
+    }
+
+    /// Something was said in the user's name.
+    pub(super) fn said(&mut self, id: &Id, message: &Id, content: Content, synthetic: bool, scribe: &mut Scribe) {
+        let text = content.text.as_deref().filter(|_| content.kind == ContentType::Text);
+        let queued = self.main
+            && match (synthetic, text) {
+                (false, text) => self.turn.prompted(message, Origin::Prompt, text, scribe),
+                (true, text) => {
+                    self.turn.prompted(message, origin(text.unwrap_or_default()), None, scribe);
+                    false
+                }
+            };
+        scribe.item_completed(id, Item::new(UserMessage { content: vec![content], synthetic, queued }));
+        self.ended.insert(id.clone(), ());
+    }
+}
+
+/// What OpenCode says in the user's name is a command's trace, or the result of a task in the background.
+fn origin(text: &str) -> Origin {
+    if text.starts_with("<task ") { Origin::Background } else { Origin::Command }
+}
+
+/// A file: its bytes where they are in the address, else the address. Newer sessions call it `uri`.
+pub fn file(part: &Object<'_>) -> Content {
+    let media_type = part.filled("mime");
+    let image = media_type.as_deref().is_some_and(|mime| mime.starts_with("image/"));
+    let url = part.string("url").or_else(|| part.string("uri")).unwrap_or_default();
+    let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).map(|(_, data)| data.to_owned());
+    Content {
+        kind: if image { ContentType::Image } else { ContentType::File },
+        text: part.filled("filename").or_else(|| part.filled("name")),
+        media_type,
+        url: Some(url).filter(|url| data.is_none() && !url.is_empty()),
+        data,
+        ..Content::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::ContentType;
+
+    use super::file;
+    use crate::Json;
+
+    #[test]
+    fn bytes_in_an_address_are_taken_out() {
+        let part = Json::parse(r#"{"mime":"image/png","url":"data:image/png;base64,AAAA"}"#).unwrap().object();
+        let content = file(&part);
+        assert_eq!((content.kind, content.data.as_deref(), content.url), (ContentType::Image, Some("AAAA"), None));
+        let part = Json::parse(r#"{"mime":"text/plain","url":"file:///a","filename":"a"}"#).unwrap().object();
+        let content = file(&part);
+        assert_eq!((content.kind, content.data, content.url.as_deref()), (ContentType::File, None, Some("file:///a")));
+    }
+}

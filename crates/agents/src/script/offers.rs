@@ -1,0 +1,69 @@
+//! What a script offers to choose: two models and one selector. They change nothing but what it reports.
+
+use switchboard_event::{Info, Model, Selector, SelectorValue};
+
+/// The models; the first is used when none is named.
+const MODELS: [(&str, &str, &str); 2] =
+    [("script-1", "Script 1", "Performs every line"), ("script-1-mini", "Script 1 mini", "Performs every line, too")];
+
+/// The values of the selector; the second is the first to hold.
+const PACES: [(&str, &str); 3] = [("calm", "Calm"), ("steady", "Steady"), ("brisk", "Brisk")];
+
+/// What is chosen at the moment.
+#[derive(Default)]
+pub struct Choices {
+    model: Option<String>,
+    pace: Option<String>,
+}
+
+impl Choices {
+    /// Everything that can be chosen and what is chosen.
+    pub fn info(&self, cwd: Option<String>) -> Info {
+        Info { cwd, model: Some(self.model().to_owned()), models: models(), options: self.options(), ..Info::default() }
+    }
+
+    /// The model that is chosen.
+    pub fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(MODELS[0].0)
+    }
+
+    /// Another model. Any name is taken: the caller may have its own.
+    pub fn set_model(&mut self, model: &str) {
+        self.model = Some(model.to_owned());
+    }
+
+    /// Another value of a selector; false if there is no such selector or value.
+    pub fn set_option(&mut self, id: &str, value: &str) -> bool {
+        let known = id == "pace" && PACES.iter().any(|(pace, _)| *pace == value);
+        if known {
+            self.pace = Some(value.to_owned());
+        }
+        known
+    }
+
+    fn options(&self) -> Vec<Selector> {
+        let value = |(id, name): &(&str, &str)| SelectorValue {
+            id: (*id).to_owned(),
+            name: (*name).to_owned(),
+            description: None,
+        };
+        vec![Selector {
+            id: "pace".to_owned(),
+            name: "Pace".to_owned(),
+            description: Some("How the script is performed".to_owned()),
+            group: None,
+            value: self.pace.clone().unwrap_or_else(|| PACES[1].0.to_owned()),
+            values: PACES.iter().map(value).collect(),
+        }]
+    }
+}
+
+fn models() -> Vec<Model> {
+    let model = |(index, (id, name, description)): (usize, &(&str, &str, &str))| Model {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        description: Some((*description).to_owned()),
+        default: index == 0,
+    };
+    MODELS.iter().enumerate().map(model).collect()
+}

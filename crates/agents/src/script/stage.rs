@@ -1,0 +1,198 @@
+//! What each verb does. Nothing here touches the world: commands and edits are made up.
+
+use std::ops::RangeInclusive;
+
+use switchboard_event::{
+    AgentMessage, Call, CallKind, Command, Details, EndReason, ErrorCode, Fault, Field, FileChange, FileOp, Id, Item,
+    Level, Location, Notice, Plan, PlanEntry, PlanStatus, Reasoning, Status, Subagent, Topic, raw,
+};
+
+use super::{
+    live::{Live, words},
+    verb::{Verb, Wait},
+};
+use crate::{Ending, Json, Scribe, diff};
+
+impl Live {
+    /// Performs one line.
+    pub(super) fn perform(&mut self, verb: &Verb<'_>, scribe: &mut Scribe) {
+        if let Some(id) = self.bursting.take_if(|_| !matches!(verb, Verb::Burst { .. })) {
+            scribe.item_closed(&id, Status::Completed);
+        }
+        match verb {
+            Verb::Text(text) => self.say(text, scribe),
+            Verb::Think(text) => self.think(text, scribe),
+            Verb::Run(command) => {
+                let id = self.start_command(command, scribe);
+                self.finish_command(&id, command, scribe);
+            }
+            Verb::Edit(path) => {
+                let id = self.start_edit(path, scribe);
+                self.finish_edit(&id, scribe);
+            }
+            Verb::Plan(steps) => self.plan(steps, scribe),
+            Verb::Approve(command) => self.approve(command, scribe),
+            Verb::ApproveEdit(path) => self.approve_edit(path, scribe),
+            Verb::Ask { question, choices } => self.ask(question, choices, scribe),
+            Verb::Subagent(label) => self.subagent(label, scribe),
+            Verb::Sleep(_) => sleep(verb, scribe),
+            Verb::Burst { from, to, of } => self.burst(*from..=*to, *of, scribe),
+            Verb::Fail(message) => self.fail(Fault::new(ErrorCode::ExecutionError, *message), scribe),
+            Verb::Crash => self.crash(scribe),
+            Verb::Raw(json) => unheard_of(json, scribe),
+            Verb::Unknown(line) => unknown(line, scribe),
+            Verb::Remark => {}
+        }
+    }
+
+    /// A message in pieces of a word.
+    fn say(&mut self, text: &str, scribe: &mut Scribe) {
+        let id = self.next_id("message", scribe);
+        scribe.item_started(&id, Item::new(AgentMessage::default()));
+        for piece in text.split_inclusive(' ') {
+            scribe.item_append(&id, Field::Text, 0, piece);
+        }
+        scribe.item_closed(&id, Status::Completed);
+        self.said = self.said.saturating_add(words(text));
+    }
+
+    fn think(&mut self, text: &str, scribe: &mut Scribe) {
+        let id = self.next_id("thought", scribe);
+        scribe.item_started(&id, Item::new(Reasoning::default()));
+        for piece in text.split_inclusive(' ') {
+            scribe.item_append(&id, Field::Text, 0, piece);
+        }
+        scribe.item_closed(&id, Status::Completed);
+        self.said = self.said.saturating_add(words(text));
+    }
+
+    pub(super) fn start_command(&mut self, command: &str, scribe: &mut Scribe) -> Id {
+        let id = self.next_id("command", scribe);
+        let call = Call {
+            name: "run".to_owned(),
+            kind: CallKind::Execute,
+            input: Some(raw(&serde_json::json!({ "command": command }))),
+            ..Call::default()
+        };
+        let cwd = scribe.cwd().map(str::to_owned);
+        let details = Command { command: command.to_owned(), cwd, ..Command::default() };
+        scribe.item_started(&id, Item::new(details).with_call(call));
+        id
+    }
+
+    pub(super) fn finish_command(&mut self, id: &Id, command: &str, scribe: &mut Scribe) {
+        scribe.item_append(id, Field::Output, 0, &format!("pretending to run: {command}\n"));
+        scribe.item_append(id, Field::Output, 0, "done\n");
+        if let Some(Details::Command(command)) = scribe.item_mut(id).map(|item| &mut item.details) {
+            command.exit_code = Some(0);
+        }
+        scribe.item_closed(id, Status::Completed);
+        self.said = self.said.saturating_add(words(command));
+    }
+
+    pub(super) fn start_edit(&mut self, path: &str, scribe: &mut Scribe) -> Id {
+        let id = self.next_id("edit", scribe);
+        let path = scribe.absolute(path);
+        let call = Call {
+            name: "edit".to_owned(),
+            kind: CallKind::Edit,
+            op: Some(FileOp::Modify),
+            input: Some(raw(&serde_json::json!({ "path": path }))),
+            locations: vec![Location { path: path.clone(), line: Some(2) }],
+            ..Call::default()
+        };
+        let (before, after) = ("one\ntwo\nthree\n".to_owned(), "one\ntwo, edited\nthree\n".to_owned());
+        let change = diff::change(path, Some(before), Some(after));
+        scribe.item_started(&id, Item::new(FileChange { changes: vec![change], output: None }).with_call(call));
+        id
+    }
+
+    pub(super) fn finish_edit(&mut self, id: &Id, scribe: &mut Scribe) {
+        if let Some(Details::FileChange(change)) = scribe.item_mut(id).map(|item| &mut item.details) {
+            change.output = Some("pretended to edit it".to_owned());
+        }
+        scribe.item_closed(id, Status::Completed);
+        self.said = self.said.saturating_add(1);
+    }
+
+    fn plan(&mut self, steps: &[&str], scribe: &mut Scribe) {
+        let id = self.next_id("plan", scribe);
+        let entries = steps.iter().enumerate().map(|(index, step)| PlanEntry {
+            step: (*step).to_owned(),
+            status: if index == 0 { PlanStatus::InProgress } else { PlanStatus::Pending },
+        });
+        scribe.item_completed(&id, Item::new(Plan { entries: entries.collect(), ..Plan::default() }));
+        self.said = self.said.saturating_add(words(&steps.join(" ")));
+    }
+
+    fn subagent(&mut self, label: &str, scribe: &mut Scribe) {
+        let (id, thread) = (self.next_id("subagent", scribe), self.next_id("thread", scribe));
+        let call = Call {
+            name: "subagent".to_owned(),
+            input: Some(raw(&serde_json::json!({ "label": label }))),
+            ..Call::default()
+        };
+        let details = Subagent {
+            thread: Some(thread.clone()),
+            name: "script".to_owned(),
+            label: label.to_owned(),
+            prompt: Some(label.to_owned()),
+            ..Subagent::default()
+        };
+        scribe.item_started(&id, Item::new(details).with_call(call));
+        scribe.within(Some(id.clone()), Some(thread));
+        self.say(&format!("Working on {label}"), scribe);
+        scribe.within(None, None);
+        if let Some(Details::Subagent(subagent)) = scribe.item_mut(&id).map(|item| &mut item.details) {
+            subagent.result = Some(format!("Finished {label}"));
+        }
+        scribe.item_closed(&id, Status::Completed);
+    }
+
+    /// One message in many pieces. The last one ends without a blank, so that the text is tidy.
+    fn burst(&mut self, pieces: RangeInclusive<u64>, of: u64, scribe: &mut Scribe) {
+        let going_on = self.bursting.take().filter(|id| *pieces.start() > 1 && scribe.item_is_open(id));
+        let id = going_on.unwrap_or_else(|| {
+            let id = self.next_id("message", scribe);
+            scribe.item_started(&id, Item::new(AgentMessage::default()));
+            id
+        });
+        for piece in pieces.clone() {
+            let blank = if piece < of { " " } else { "" };
+            scribe.item_append(&id, Field::Text, 0, &format!("{piece}{blank}"));
+        }
+        self.said = self.said.saturating_add((pieces.end() + 1).saturating_sub(*pieces.start()));
+        if *pieces.end() < of {
+            self.bursting = Some(id);
+        } else {
+            scribe.item_closed(&id, Status::Completed);
+        }
+    }
+
+    fn crash(&mut self, scribe: &mut Scribe) {
+        self.crashed = true;
+        let error = Some(Fault::new(ErrorCode::ExecutionError, "the agent crashed"));
+        scribe.session_ending(Ending { reason: EndReason::Failed, error });
+    }
+}
+
+/// The waiting itself is up to whoever drives the script.
+fn sleep(verb: &Verb<'_>, scribe: &mut Scribe) {
+    if let Wait::Time(time) = verb.wait() {
+        let text = format!("sleeping for {} seconds", time.as_secs_f64());
+        scribe.notice(Notice::new(Topic::Status).with_name("sleep").with_text(text));
+    }
+}
+
+fn unheard_of(json: &str, scribe: &mut Scribe) {
+    let notice = Notice::new(Topic::Unknown).with_name("raw").with_level(Level::Debug);
+    scribe.notice(match Json::parse(json) {
+        Some(json) => Notice { detail: Some(json.to_raw()), ..notice },
+        None => notice.with_text(json),
+    });
+}
+
+fn unknown(line: &str, scribe: &mut Scribe) {
+    let text = format!("not a line of a script: {line}");
+    scribe.notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+}

@@ -1,0 +1,291 @@
+//! Hand-made sessions and what the gateway protocol says about them.
+
+use serde_json::{Value, json};
+
+use super::DIALECT;
+use crate::sample::{
+    completed_turn, ended, everything, finished, grew, notice, project, started, turn, validator, whole, within,
+};
+
+/// What comes before the end of a turn that ends well.
+fn check(inner: &[Value], expected: &Value) {
+    let mut messages = project(&DIALECT, &turn(inner));
+    assert_eq!(messages.pop(), Some(json!({"kind": "session_end", "exit_code": 0, "duration_ms": 1500})));
+    assert_eq!(Value::from(messages), *expected);
+}
+
+fn of_kind(messages: &[Value], kind: &str) -> Vec<Value> {
+    messages.iter().filter(|message| message["kind"] == kind).cloned().collect()
+}
+
+#[test]
+fn everything_is_valid_and_every_tool_ends_once() {
+    let messages = project(&DIALECT, &everything());
+    let calls = of_kind(&messages, "tool_call");
+    let mut ids: Vec<_> = calls.iter().map(|call| call["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert!(ids.len() > 60, "{}", ids.len());
+    for id in ids {
+        let stages: Vec<_> = calls.iter().filter(|call| call["id"] == id).map(|call| &call["status"]).collect();
+        assert!(stages.len() == 2 && stages[0] == "started" && stages[1] != "started", "{id}: {stages:?}");
+    }
+    let results = of_kind(&messages, "tool_result");
+    assert!(results.iter().all(|result| calls.iter().any(|call| call["id"] == result["tool_call_id"])));
+    assert_eq!(of_kind(&messages, "session_end").len(), 2, "one a run");
+}
+
+#[test]
+fn text_is_sent_once() {
+    check(
+        &[
+            started("m", json!({"type": "agent_message", "text": ""})),
+            grew("m", "text", "héllo "),
+            grew("m", "text", "wor"),
+            finished("m", json!({"type": "agent_message", "text": "héllo world"})),
+        ],
+        &json!([
+            {"kind": "agent_token", "text": "héllo "},
+            {"kind": "agent_token", "text": "wor"},
+            {"kind": "agent_token", "text": "ld"},
+        ]),
+    );
+    check(
+        &whole("m", &json!({"type": "agent_message", "text": "at once"})).map(|mut event| {
+            if event["kind"] == "item.started" {
+                event["data"]["item"]["text"] = json!("");
+            }
+            event
+        }),
+        &json!([{"kind": "agent_token", "text": "at once"}]),
+    );
+}
+
+#[test]
+fn an_answer_beside_the_messages_is_the_answer_only_where_there_is_no_other() {
+    let end = |result: &str| json!({"kind": "turn.completed", "data": {"status": "completed", "stop": "end_turn", "result": result}});
+    let message = whole("m", &json!({"type": "agent_message", "text": "said"}));
+    let session = |inner: Vec<Value>| {
+        let start =
+            [json!({"kind": "session.started", "data": {"run": 1}}), json!({"kind": "turn.started", "turn": 1})];
+        of_kind(&project(&DIALECT, &start.into_iter().chain(inner).collect::<Vec<_>>()), "agent_token")
+    };
+    assert_eq!(session(vec![end("42")]), [json!({"kind": "agent_token", "text": "42"})]);
+    let both: Vec<_> = message.into_iter().chain([end("said")]).collect();
+    assert_eq!(session(both), [json!({"kind": "agent_token", "text": "said"})]);
+}
+
+#[test]
+fn thoughts_are_their_text_or_else_their_summary() {
+    check(
+        &[
+            started("r", json!({"type": "reasoning"})),
+            grew("r", "text", "hm"),
+            grew("r", "summary", "not this"),
+            finished("r", json!({"type": "reasoning", "text": "hmm", "summary": "not this"})),
+            started("s", json!({"type": "reasoning"})),
+            finished("s", json!({"type": "reasoning", "summary": "in short"})),
+        ],
+        &json!([
+            {"kind": "thinking", "text": "hm"},
+            {"kind": "thinking", "text": "m"},
+            {"kind": "thinking", "text": "in short"},
+        ]),
+    );
+}
+
+#[test]
+fn tools_with_and_without_a_name() {
+    let call = json!({"name": "Bash", "title": "List", "kind": "execute", "input": {"command": "ls", "more": [1]}});
+    check(
+        &[
+            started("t1", json!({"type": "command", "command": "ls", "call": call})),
+            grew("t1", "output", "a\n"),
+            finished("t1", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 0, "call": call})),
+            started("t2", json!({"type": "command", "command": "false"})),
+            finished("t2", json!({"type": "command", "command": "false", "exit_code": 1})),
+        ],
+        &json!([
+            {"kind": "tool_call", "id": "t1", "name": "Bash", "status": "started", "detail": "List", "input": {"command": "ls", "more": [1]}},
+            {"kind": "tool_call", "id": "t1", "name": "Bash", "status": "completed"},
+            {"kind": "tool_result", "tool_call_id": "t1", "output": "a\n", "is_error": false},
+            {"kind": "tool_call", "id": "t2", "name": "command", "status": "started", "input": {"command": "false"}},
+            {"kind": "tool_call", "id": "t2", "name": "command", "status": "failed", "detail": "exit code 1"},
+            {"kind": "tool_result", "tool_call_id": "t2", "output": "", "is_error": true},
+        ]),
+    );
+}
+
+#[test]
+fn what_tools_give_back() {
+    let change = json!({"path": "/a", "kind": "add", "diff": "+x"});
+    for (item, output) in [
+        (json!({"type": "mcp", "server": "s", "tool": "t", "result": {"n": 1}}), json!({"n": 1})),
+        (json!({"type": "mcp", "server": "s", "tool": "t", "error": "down", "status": "failed"}), json!("down")),
+        (json!({"type": "tool", "output": "text"}), json!("text")),
+        (json!({"type": "tool", "output": "text", "result": [1]}), json!([1])),
+        (json!({"type": "file_change", "changes": [change]}), json!([change])),
+        (json!({"type": "file_change", "changes": [change], "output": "written"}), json!("written")),
+        (json!({"type": "web_search", "queries": ["q"]}), json!("")),
+        (json!({"type": "subagent", "name": "n", "label": "l", "result": "done"}), json!("done")),
+        (json!({"type": "plan", "entries": [{"step": "one"}]}), json!("[ ] one")),
+    ] {
+        let results = of_kind(&project(&DIALECT, &turn(&whole("t", &item))), "tool_result");
+        assert_eq!(results.iter().map(|result| &result["output"]).collect::<Vec<_>>(), [&output], "{item}");
+    }
+}
+
+#[test]
+fn a_tool_that_did_not_run_says_why() {
+    let item = |status: &str, error: Option<&str>| {
+        let call = json!({"name": "Bash", "input": {}, "error": error});
+        json!({"type": "command", "command": "ls", "status": status, "call": call})
+    };
+    for (item, detail, result) in [
+        (item("declined", None), "declined", None),
+        (item("interrupted", None), "interrupted", None),
+        (item("declined", Some("not here")), "not here", Some(json!("not here"))),
+    ] {
+        let messages = project(&DIALECT, &turn(&whole("t", &item)));
+        let end = &of_kind(&messages, "tool_call")[1];
+        assert_eq!((&end["status"], &end["detail"]), (&json!("failed"), &json!(detail)));
+        let results = of_kind(&messages, "tool_result");
+        assert_eq!(results.first().map(|r| r["output"].clone()), result);
+        assert!(results.iter().all(|result| result["is_error"] == true));
+    }
+}
+
+#[test]
+fn a_subagents_text_is_never_the_answer() {
+    let task = json!({"type": "subagent", "thread": "th", "name": "helper", "label": "look around"});
+    let inner = [
+        started("m", json!({"type": "agent_message", "text": ""})),
+        grew("m", "text", "I look"),
+        finished("m", json!({"type": "agent_message", "text": "I looked"})),
+    ];
+    let mut events = vec![started("a", task.clone())];
+    events.extend(within("a", "th", inner.clone()));
+    events.extend(within("a", "th", whole("r", &json!({"type": "reasoning", "text": "hm"}))));
+    events.push(finished(
+        "a",
+        json!({"type": "subagent", "thread": "th", "name": "helper", "label": "look around", "result": "done"}),
+    ));
+    // It goes on in the background, and only its thread is known.
+    events.extend(inner.map(|mut event| {
+        event["thread"] = json!("th");
+        event
+    }));
+    check(
+        &events,
+        &json!([
+            {"kind": "tool_call", "id": "a", "name": "subagent", "status": "started", "input": {"label": "look around"}},
+            {"kind": "subagent", "id": "a", "status": "started", "label": "look around"},
+            {"kind": "subagent", "id": "a", "status": "running", "label": "look around", "text": "I looked"},
+            {"kind": "thinking", "text": "hm", "parent": "a"},
+            {"kind": "subagent", "id": "a", "status": "completed", "label": "look around"},
+            {"kind": "tool_call", "id": "a", "name": "subagent", "status": "completed"},
+            {"kind": "tool_result", "tool_call_id": "a", "output": "done", "is_error": false},
+            {"kind": "subagent", "id": "a", "status": "running", "label": "look around", "text": "I looked"},
+        ]),
+    );
+}
+
+#[test]
+fn hooks_are_paired_and_those_of_the_lifecycle_are_not_shown() {
+    let hook = |name: &str, status: &str| notice("hook", json!({"name": name, "status": status}));
+    let named = |status: &str| notice("hook", json!({"name": "A", "status": status, "detail": {"id": "h7"}}));
+    let messages = project(
+        &DIALECT,
+        &turn(&[
+            hook("SessionStart:startup", "started"),
+            hook("PreCommit", "started"),
+            hook("Stop", "completed"),
+            hook("PreCommit", "failed"),
+            named("started"),
+        ]),
+    );
+    let hooks = of_kind(&messages, "hook");
+    assert_eq!(hooks.len(), 3);
+    assert_eq!((&hooks[0]["name"], &hooks[0]["status"]), (&json!("PreCommit"), &json!("started")));
+    assert_eq!((&hooks[1]["id"], &hooks[1]["status"]), (&hooks[0]["id"], &json!("failed")));
+    assert_eq!(hooks[2]["id"], "h7");
+}
+
+#[test]
+fn a_turn_is_counted_once() {
+    let usage = |more: Value| json!({"kind": "usage", "data": more});
+    let full =
+        json!({"input": 10, "output": 5, "cache_read": 3, "cache_write_5m": 2, "cache_write_1h": 1, "reasoning": 4});
+    check(
+        &[usage(full.clone()), usage(full)],
+        &json!([{"kind": "usage", "input_tokens": 20, "output_tokens": 10, "cache_read": 6, "cache_write": 6}]),
+    );
+    check(&[], &json!([]));
+    let none = json!({"input_tokens": 0, "output_tokens": 0, "cache_read": 0, "cache_write": 0});
+    let mut expected = json!({"kind": "usage", "cumulative": {"input_tokens": 7, "output_tokens": 1, "cache_read": 0, "cache_write": 0}});
+    expected.as_object_mut().unwrap().extend(none.as_object().unwrap().clone());
+    check(&[usage(json!({"input": 7, "output": 1, "cumulative": true}))], &json!([expected]));
+}
+
+#[test]
+fn lines_that_are_no_records() {
+    let lines = [
+        notice("stdout", json!({"text": "hello"})),
+        notice("stderr", json!({"text": "oh"})),
+        notice("unknown", json!({"text": "x"})),
+    ];
+    check(&lines, &json!([{"kind": "stdout", "line": "hello"}]));
+    let failed = [&lines[..], &[ended("completed", json!({"exit_code": 3}))]].concat();
+    assert_eq!(of_kind(&project(&DIALECT, &failed), "stderr"), [json!({"kind": "stderr", "line": "oh"})]);
+}
+
+#[test]
+fn a_run_ends_with_its_code_and_never_with_zero_if_it_failed() {
+    let error = json!({"code": "api_error", "message": "no model"});
+    for (reason, more, code, message) in [
+        ("completed", json!({}), 0, None),
+        ("completed", json!({"exit_code": 2}), 2, None),
+        ("failed", json!({"error": error}), 1, Some("no model")),
+        ("failed", json!({"exit_code": 0}), 1, Some("the session failed")),
+        ("failed", json!({"exit_code": 7, "error": error}), 7, Some("no model")),
+        ("failed", json!({"signal": 9}), 137, Some("the session failed")),
+        ("cancelled", json!({}), 130, None),
+        ("cancelled", json!({"exit_code": 0}), 130, None),
+        ("timeout", json!({"error": error}), 124, Some("no model")),
+    ] {
+        let messages = project(&DIALECT, &[ended(reason, more)]);
+        let end = json!({"kind": "session_end", "exit_code": code, "duration_ms": 1500});
+        let error = message.map(|message| json!({"kind": "error", "message": message}));
+        assert_eq!(messages, error.into_iter().chain([end]).collect::<Vec<_>>(), "{reason}");
+    }
+}
+
+#[test]
+fn what_went_wrong_on_the_way_is_no_error() {
+    let fault = json!({"code": "rate_limit", "message": "slow down"});
+    let events = [
+        notice("retry", json!({"error": fault, "level": "error"})),
+        json!({"kind": "turn.completed", "turn": 1, "data": {"status": "failed", "stop": "error", "error": fault}}),
+        json!({"kind": "turn.started", "turn": 2}),
+        completed_turn(),
+    ];
+    check(&events, &json!([]));
+}
+
+#[test]
+fn the_schema_catches_mistakes() {
+    let schema = validator(&DIALECT);
+    for wrong in [
+        json!({"kind": "agent_token"}),
+        json!({"kind": "agent_tokens", "text": "x"}),
+        json!({"kind": "tool_call", "id": "t", "name": "n", "status": "running"}),
+        json!({"kind": "tool_result", "tool_call_id": "t", "is_error": false}),
+        json!({"kind": "usage", "input_tokens": 1, "output_tokens": 1, "cache_read": 1, "cache_write": -1}),
+        json!({"kind": "session_end", "exit_code": "0", "duration_ms": 1}),
+        json!({"text": "x"}),
+        json!("x"),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+    assert!(schema.is_valid(&json!({"kind": "stdout", "line": "", "more": 1})));
+}

@@ -1,0 +1,120 @@
+//! Threads and what is said about them beside turns and items: our own notifications, and errors.
+
+use switchboard_event::{ErrorCode, Event, Fault, Info, Notice, Selector, SessionEnded, Topic};
+
+use super::wire::{
+    ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Model, NoticeParams, Notification, ThreadEnded,
+    ThreadInfo, TurnError, TurnId,
+};
+
+/// Something to know; none for what concerns nobody but host and agent.
+pub fn notice<'a>(event: &'a Event, notice: &'a Notice) -> Option<Notification<'a>> {
+    if matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo) {
+        return None;
+    }
+    Some(Notification::Notice(NoticeParams {
+        thread_id: &event.session,
+        turn_id: event.turn.map(TurnId),
+        item_id: event.item.as_deref(),
+        topic: notice.topic,
+        level: notice.level,
+        text: notice.text.as_deref(),
+        name: notice.name.as_deref(),
+        status: notice.status.as_deref(),
+        error: notice.error.as_ref().map(error),
+        detail: notice.detail.as_deref(),
+    }))
+}
+
+/// The agent's process ended.
+pub fn ended<'a>(event: &'a Event, ended: &'a SessionEnded) -> Notification<'a> {
+    Notification::ThreadEnded(ThreadEnded {
+        thread_id: &event.session,
+        reason: ended.reason,
+        error: ended.error.as_ref().map(error),
+        exit_code: ended.exit_code,
+        signal: ended.signal,
+        duration_ms: ended.duration_ms,
+    })
+}
+
+/// What went wrong. Names that all agents share come before the agent's own.
+pub fn error(fault: &Fault) -> TurnError<'_> {
+    TurnError {
+        message: &fault.message,
+        error_info: error_info(fault.code).or(fault.info.as_deref()),
+        http_status_code: fault.http_status,
+        meta: Some(ErrorMeta { code: fault.code, info: fault.info.as_deref(), retryable: fault.retryable }),
+    }
+}
+
+fn error_info(code: ErrorCode) -> Option<&'static str> {
+    Some(match code {
+        ErrorCode::ProviderAuth => "Unauthorized",
+        ErrorCode::RateLimit | ErrorCode::Quota => "UsageLimitExceeded",
+        ErrorCode::ModelNotFound => "ModelNotFound",
+        ErrorCode::ContextOverflow => "ContextWindowExceeded",
+        ErrorCode::OutputLength => "OutputLengthExceeded",
+        ErrorCode::Refused => "Refused",
+        ErrorCode::MaxTurns => "TurnLimitExceeded",
+        ErrorCode::MaxBudget => "BudgetExceeded",
+        ErrorCode::Aborted => "Aborted",
+        ErrorCode::ConnectionFailed => "HttpConnectionFailed",
+        ErrorCode::SessionNotFound => "ThreadNotFound",
+        ErrorCode::PermissionDenied => "PermissionDenied",
+        ErrorCode::Timeout => "Timeout",
+        ErrorCode::ApiError
+        | ErrorCode::ToolFailed
+        | ErrorCode::ProtocolError
+        | ErrorCode::ExecutionError
+        | ErrorCode::Unknown => return None,
+    })
+}
+
+/// What an agent says about itself.
+pub fn info(info: &Info) -> ThreadInfo<'_> {
+    ThreadInfo {
+        cwd: info.cwd.as_deref(),
+        model: info.model.as_deref(),
+        model_provider: info.provider.as_deref(),
+        mode: info.mode.as_deref(),
+        title: info.title.as_deref(),
+        version: info.version.as_deref(),
+        status: info.status,
+        tools: &info.tools,
+        commands: &info.commands,
+        modes: &info.modes,
+        models: info.models.iter().map(model).collect(),
+        options: info.options.iter().map(option).collect(),
+        mcp_servers: &info.mcp,
+        agents: &info.agents,
+        context: info.context,
+        capabilities: info.capabilities.as_deref(),
+    }
+}
+
+fn model(model: &switchboard_event::Model) -> Model<'_> {
+    Model {
+        id: &model.id,
+        display_name: &model.name,
+        description: model.description.as_deref(),
+        is_default: model.default,
+    }
+}
+
+fn option(selector: &Selector) -> ConfigOption<'_> {
+    let values = selector.values.iter().map(|value| ConfigSelectOption {
+        id: &value.id,
+        name: &value.name,
+        description: value.description.as_deref(),
+    });
+    ConfigOption {
+        kind: ConfigKind::Select,
+        id: &selector.id,
+        name: &selector.name,
+        description: selector.description.as_deref(),
+        group: selector.group.as_deref(),
+        options: values.collect(),
+        value: &selector.value,
+    }
+}

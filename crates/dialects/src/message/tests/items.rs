@@ -1,0 +1,230 @@
+//! What is said, thought, called and planned.
+
+use serde_json::{Value, json};
+
+use super::{after_start, of, told, types};
+use crate::{
+    message::DIALECT,
+    samples::{Samples, everything},
+};
+
+#[test]
+fn every_tool_is_called_once_and_ends_once() {
+    let messages = everything().in_dialect(&DIALECT);
+    let mut called: Vec<_> = messages.iter().flat_map(|m| m["content"].as_array().unwrap()).collect();
+    let mut ended = called.clone();
+    called.retain(|block| block["type"] == "tool_use");
+    ended.retain(|block| block["type"] == "tool_result");
+    let sorted = |blocks: Vec<&Value>, key: &str| {
+        let mut ids: Vec<String> = blocks.iter().map(|block| block[key].to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(sorted(called, "id"), sorted(ended, "tool_use_id"));
+}
+
+#[test]
+fn text_is_streamed_and_then_given_whole() {
+    let mut samples = Samples::in_turn();
+    samples.starts("m", json!({"type": "agent_message", "text": ""}));
+    samples.grows("m", "text", "hel");
+    samples.grows("m", "text", "lo");
+    samples.ends("m", json!({"type": "agent_message", "text": "hello", "reply": "r"}));
+    let messages = samples.in_dialect(&DIALECT);
+    assert_eq!(told(&messages), ["session_init", "running", "stream_event", "stream_event", "assistant"]);
+    assert_eq!(
+        messages[2],
+        json!({"id": format!("{}", messages[2]["id"].as_str().unwrap()), "timestamp": 1_794_736_804_500_u64,
+            "type": "stream_event", "role": "assistant", "content": [{"type": "text", "text": "hel"}],
+            "metadata": {"session_id": "s", "turn": 1, "item_id": "m", "event_type": "text_delta"}})
+    );
+    assert_eq!(messages[4]["content"], json!([{"type": "text", "text": "hello"}]));
+    assert_eq!(
+        messages[4]["metadata"],
+        json!({"session_id": "s", "turn": 1, "item_id": "m", "message_id": "r", "model": "m-1", "status": "completed"})
+    );
+}
+
+#[test]
+fn thoughts_are_streamed_by_one_field_only() {
+    let mut samples = Samples::in_turn();
+    samples.starts("r", json!({"type": "reasoning"}));
+    samples.grows("r", "summary", "short");
+    samples.grows("r", "text", "long");
+    samples.ends("r", json!({"type": "reasoning", "text": "long", "summary": "short"}));
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["stream_event", "assistant"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "thinking", "thinking": "short"}]));
+    assert_eq!(messages[1]["content"], json!([{"type": "thinking", "thinking": "long"}]));
+    assert_eq!(messages[1]["metadata"]["summary"], "short");
+}
+
+#[test]
+fn a_tool_is_called_goes_on_and_ends() {
+    let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message"});
+    let mut samples = Samples::in_turn();
+    samples.starts("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
+    samples.grows("c", "output", "a\n");
+    samples.item("c", "item.delta", json!({"op": "progress", "elapsed_ms": 1500}));
+    samples.ends("c", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 2, "call": call}));
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["assistant", "tool_progress", "tool_progress", "tool_progress", "tool_use_summary"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "tool_use", "id": "c", "name": "sh", "input": {"cmd": "ls"}}]));
+    assert!(messages.iter().all(|message| message["metadata"]["team_type"] == "team_message"));
+    assert!(
+        messages.iter().skip(1).all(|message| message["parentId"] == messages[0]["id"] && message["role"] == "tool")
+    );
+    assert_eq!(
+        (&messages[1]["metadata"]["status"], &messages[1]["metadata"]["input"]),
+        (&json!("running"), &json!({"cmd": "ls"}))
+    );
+    assert_eq!(messages[2]["metadata"]["output_delta"], "a\n");
+    assert_eq!(messages[3]["metadata"]["elapsed_time_seconds"], 1.5);
+    assert_eq!(
+        messages[4]["content"],
+        json!([{"type": "tool_result", "tool_use_id": "c", "content": "a\n", "is_error": true}])
+    );
+    let metadata = &messages[4]["metadata"];
+    assert_eq!(
+        [
+            &metadata["status"],
+            &metadata["is_error"],
+            &metadata["error"],
+            &metadata["error_code"],
+            &metadata["exit_code"]
+        ],
+        [&json!("completed"), &json!(true), &json!("exit code 2"), &json!("execution_error"), &json!(2)]
+    );
+}
+
+#[test]
+fn a_tool_that_did_not_run_says_so_in_one_word() {
+    for (status, code) in [("failed", "execution_error"), ("declined", "execution_error"), ("interrupted", "aborted")] {
+        let mut samples = Samples::in_turn();
+        samples.starts("t", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
+        samples
+            .ends("t", json!({"type": "tool", "output": "", "status": status, "call": {"name": "t", "kind": "other"}}));
+        let messages = samples.in_dialect(&DIALECT);
+        let end = of(&messages, "tool_use_summary")[0];
+        assert_eq!((&end["metadata"]["status"], &end["metadata"]["error_code"]), (&json!(status), &json!(code)));
+        assert_eq!(end["content"][0]["content"], status);
+    }
+}
+
+#[test]
+fn an_unknown_block_is_listed_and_kept() {
+    let mut samples = Samples::in_turn();
+    samples.starts("x", json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}));
+    samples.ends("x", json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}));
+    let video = r#"{"type":"video","x":1}"#;
+    samples.starts("u", json!({"type": "user_message", "content": []}));
+    samples.ends(
+        "u",
+        json!({"type": "user_message", "content": [{"type": "text", "text": "see"}, {"type": "other", "text": video}]}),
+    );
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["assistant", "user_message"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "text", "text": ""}]));
+    assert_eq!(messages[0]["metadata"]["dropped_content_block_types"], json!(["novelty"]));
+    assert_eq!(messages[0]["metadata"]["dropped_content_blocks"], json!([{"n": 1}]));
+    assert_eq!(messages[1]["content"], json!([{"type": "text", "text": "see"}, {"type": "text", "text": ""}]));
+    assert_eq!(messages[1]["metadata"]["dropped_content_block_types"], json!(["video"]));
+    assert_eq!(messages[1]["metadata"]["dropped_content_blocks"], json!([{"type": "video", "x": 1}]));
+}
+
+#[test]
+fn the_seven_types_of_content() {
+    let content = json!([
+        {"type": "image", "media_type": "image/gif", "data": "AAAA"}, {"type": "image", "url": "data:image/png;base64,BBBB"},
+        {"type": "image", "url": "https://example.org/a.png"}, {"type": "code", "text": "1", "language": "c"},
+    ]);
+    let mut samples = Samples::in_turn();
+    samples.starts("m", json!({"type": "agent_message", "text": ""}));
+    samples.ends("m", json!({"type": "agent_message", "text": "no", "refusal": true, "content": content}));
+    assert_eq!(
+        after_start(&samples)[0]["content"],
+        json!([
+            {"type": "refusal", "refusal": "no"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "AAAA"}},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "BBBB"}},
+            {"type": "text", "text": "https://example.org/a.png"},
+            {"type": "code", "language": "c", "code": "1"}
+        ])
+    );
+}
+
+#[test]
+fn a_plan_is_a_status_and_its_tool_a_tool() {
+    let plan = json!({"type": "plan", "entries": [{"step": "one", "status": "pending"}]});
+    let mut called = plan.clone();
+    called["call"] = json!({"name": "todo", "kind": "think", "input": {}});
+    let mut samples = Samples::in_turn();
+    samples.starts("p", plan.clone());
+    samples.ends("p", plan);
+    samples.starts("q", called.clone());
+    samples.ends("q", called);
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["status_change", "assistant", "tool_progress", "tool_use_summary"]);
+    assert_eq!(messages[0]["metadata"]["plan"], json!([{"step": "one", "status": "pending"}]));
+    assert_eq!(messages[0]["metadata"]["status"], "running");
+}
+
+#[test]
+fn a_subagent_points_at_its_call() {
+    let task = json!({"type": "subagent", "name": "helper", "label": "help"});
+    let mut samples = Samples::in_turn();
+    samples.starts("task", task);
+    samples.within(Some(("task", "child")));
+    samples.starts("m", json!({"type": "agent_message", "text": ""}));
+    samples.grows("m", "text", "hi");
+    samples.ends("m", json!({"type": "agent_message", "text": "hi"}));
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["assistant", "tool_progress", "stream_event", "assistant"]);
+    for message in &messages[2..] {
+        assert_eq!(message["parentId"], messages[0]["id"]);
+        assert_eq!(
+            (&message["metadata"]["thread_id"], &message["metadata"]["parent_tool_use_id"]),
+            (&json!("child"), &json!("task"))
+        );
+        assert_eq!(message["metadata"].get("model"), None);
+    }
+}
+
+#[test]
+fn what_took_anothers_place_removes_it() {
+    let mut samples = Samples::in_turn();
+    samples.starts("m", json!({"type": "agent_message", "text": ""}));
+    samples.grows("m", "text", "half");
+    samples.ends("m", json!({"type": "agent_message", "text": "half", "status": "superseded"}));
+    samples.add("notice", json!({"topic": "retracted", "name": "message.part.removed"}));
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["stream_event", "session_lifecycle", "session_lifecycle"]);
+    let subtypes: Vec<_> = messages.iter().skip(1).map(|message| &message["metadata"]["subtype"]).collect();
+    assert_eq!(subtypes, ["message_removed", "message_part_removed"]);
+}
+
+#[test]
+fn a_changed_call_is_told_without_what_grew() {
+    let item = |title: &str| json!({"type": "tool", "status": "running", "output": "long", "call": {"name": "t", "kind": "other", "title": title}});
+    let mut samples = Samples::in_turn();
+    samples.starts("t", item("one"));
+    samples.item("t", "item.delta", json!({"op": "set", "patch": item("one")}));
+    samples.item("t", "item.delta", json!({"op": "set", "patch": item("two")}));
+    let messages = after_start(&samples);
+    assert_eq!(types(&messages), ["assistant", "tool_progress", "tool_progress"]);
+    assert_eq!(messages[2]["metadata"]["title"], "two");
+}
+
+#[test]
+fn an_item_that_turns_out_to_be_a_tool_is_called_before_it_ends() {
+    let tool = json!({"type": "tool", "status": "running", "output": "", "call": {"name": "t", "kind": "other"}});
+    let mut samples = Samples::in_turn();
+    samples.starts("a", json!({"type": "unknown", "name": "novelty"}));
+    samples.item("a", "item.delta", json!({"op": "set", "patch": tool}));
+    samples.grows("a", "output", "ignored until it is called");
+    samples.ends("a", json!({"type": "tool", "output": "done", "call": {"name": "t", "kind": "other"}}));
+    samples.starts("b", tool);
+    samples.ends("b", json!({"type": "unknown", "name": "novelty"}));
+    let called = ["assistant", "tool_progress", "tool_use_summary"];
+    assert_eq!(types(&after_start(&samples)), [called, called].concat());
+}

@@ -1,0 +1,138 @@
+//! What the metadata of several types have in common: the same keys for the same things, whatever the agent.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use switchboard_event::{ErrorCode, Event, Fault, Level, Notice, Usage};
+
+/// Where a message belongs.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+pub struct Place<'a> {
+    pub session_id: &'a str,
+    /// The number of the turn in the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+    /// The subagent's thread: the message is not part of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<&'a str>,
+    /// The tool call under which a subagent works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_tool_use_id: Option<&'a str>,
+}
+
+impl<'a> From<&'a Event> for Place<'a> {
+    fn from(event: &'a Event) -> Self {
+        Self {
+            session_id: &event.session,
+            turn: event.turn,
+            thread_id: event.thread.as_deref(),
+            parent_tool_use_id: event.parent.as_deref(),
+        }
+    }
+}
+
+/// What went wrong, if something did.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct Failure<'a> {
+    pub is_error: bool,
+    /// What a person is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["provider_auth", "api_error", "context_overflow", "output_length", "aborted",
+        "rate_limit", "max_turns", "max_budget", "execution_error", "unknown"]))]
+    pub error_code: Option<&'static str>,
+    /// The provider's HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
+    /// The agent's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_info: Option<&'a str>,
+}
+
+impl<'a> Failure<'a> {
+    /// The same for all agents.
+    pub fn of(fault: &'a Fault) -> Self {
+        Self {
+            is_error: true,
+            error: Some(Cow::Borrowed(&fault.message)),
+            error_code: Some(fault.code.message_code()),
+            http_status: fault.http_status,
+            error_info: fault.info.as_deref(),
+        }
+    }
+
+    /// A failure that is only words.
+    pub fn new(code: ErrorCode, error: impl Into<Cow<'a, str>>) -> Self {
+        Self { is_error: true, error: Some(error.into()), error_code: Some(code.message_code()), ..Self::default() }
+    }
+}
+
+/// What a notice says.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct Remark<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<&'a str>,
+    /// The native name of what happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'a str>,
+    /// How far it got, where it has stages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub detail: Option<&'a RawValue>,
+}
+
+impl<'a> From<&'a Notice> for Remark<'a> {
+    fn from(notice: &'a Notice) -> Self {
+        Self {
+            text: notice.text.as_deref(),
+            name: notice.name.as_deref(),
+            stage: notice.status.as_deref(),
+            level: Some(notice.level),
+            detail: notice.detail.as_deref(),
+        }
+    }
+}
+
+/// Pieces of content that the protocol has no type for: an empty text stands in their place, here they are.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct Dropped<'a> {
+    #[serde(rename = "dropped_content_block_types", skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<Cow<'a, str>>,
+    #[serde(rename = "dropped_content_blocks", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub blocks: Vec<Cow<'a, RawValue>>,
+}
+
+/// Tokens. Input is without the cache, output includes reasoning, the total is everything.
+#[derive(Serialize, JsonSchema)]
+pub struct Tokens {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cache_read_tokens: u64,
+    pub cache_write_tokens: u64,
+    pub reasoning_tokens: u64,
+    pub total_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl From<&Usage> for Tokens {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read_tokens: usage.cache_read,
+            cache_write_tokens: usage.cache_write(),
+            reasoning_tokens: usage.reasoning,
+            total_tokens: usage.all_input().saturating_add(usage.output),
+            cost_usd: usage.cost_usd,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Metadata of sessions and of what an agent asks.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use switchboard_event::{
+    Context, Decider, EndReason, Info, McpServer, Mode, Model, Named, Outcome, Question, RequestOption, Resumed,
+    Selector, SessionConfig,
+};
+
+use super::{Failure, FileChange, Place, Remark};
+
+/// A run of the session began.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionInit<'a> {
+    #[serde(flatten)]
+    pub place: Place<'a>,
+    pub agent: &'a str,
+    /// The agent's own id of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<&'a str>,
+    /// Which run of the session, from 1.
+    pub run: u32,
+    /// What it continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<&'a Resumed>,
+    /// The settings it was started with.
+    pub config: &'a SessionConfig,
+    #[serde(flatten)]
+    pub facts: Facts<'a>,
+    /// How full the context is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+}
+
+/// What is known about a session.
+#[derive(Serialize, JsonSchema)]
+pub struct Facts<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub tools: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub commands: &'a [Named],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub modes: &'a [Mode],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub models: &'a [Model],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub options: &'a [Selector],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub mcp: &'a [McpServer],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub agents: &'a [Named],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub capabilities: Option<&'a RawValue>,
+}
+
+impl<'a> From<&'a Info> for Facts<'a> {
+    fn from(info: &'a Info) -> Self {
+        Self {
+            cwd: info.cwd.as_deref(),
+            model: info.model.as_deref(),
+            provider: info.provider.as_deref(),
+            mode: info.mode.as_deref(),
+            title: info.title.as_deref(),
+            version: info.version.as_deref(),
+            tools: &info.tools,
+            commands: &info.commands,
+            modes: &info.modes,
+            models: &info.models,
+            options: &info.options,
+            mcp: &info.mcp,
+            agents: &info.agents,
+            capabilities: info.capabilities.as_deref(),
+        }
+    }
+}
+
+/// The session is set up differently; only what changed is there.
+#[derive(Serialize, JsonSchema)]
+pub struct ConfigurationChange<'a> {
+    #[serde(flatten)]
+    pub place: Place<'a>,
+    /// The key that changed, or `several`.
+    pub subtype: &'static str,
+    #[serde(flatten)]
+    pub facts: Facts<'a>,
+    #[serde(flatten)]
+    pub remark: Remark<'a>,
+}
+
+/// Something happened to the session or to its history.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionLifecycle<'a> {
+    #[serde(flatten)]
+    pub place: Place<'a>,
+    pub subtype: LifecycleSubtype,
+    /// The message or the part that is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<&'a str>,
+    /// How the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EndReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(flatten)]
+    pub remark: Remark<'a>,
+    #[serde(flatten)]
+    pub failure: Option<Failure<'a>>,
+}
+
+impl<'a> SessionLifecycle<'a> {
+    /// Something happened, and nothing more is known about it.
+    pub fn new(subtype: LifecycleSubtype, place: Place<'a>) -> Self {
+        Self {
+            place,
+            subtype,
+            item_id: None,
+            reason: None,
+            exit_code: None,
+            signal: None,
+            duration_ms: None,
+            remark: Remark::default(),
+            failure: None,
+        }
+    }
+}
+
+/// What happened to a session.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LifecycleSubtype {
+    SessionEnded,
+    SessionCompacted,
+    MessageRemoved,
+    MessagePartRemoved,
+}
+
+/// The agent asks.
+#[derive(Serialize, JsonSchema)]
+pub struct PermissionRequest<'a> {
+    #[serde(flatten)]
+    pub place: Place<'a>,
+    pub subtype: RequestSubtype,
+    pub request_id: &'a str,
+    /// The tool that would run; always there for `can_use_tool`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<&'a str>,
+    /// What the tool would be given; always there for `can_use_tool`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub input: Option<Cow<'a, RawValue>>,
+    pub title: &'a str,
+    /// Why the agent asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub questions: &'a [Question],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub options: &'a [RequestOption],
+    /// When it is declined by itself: milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+/// What the agent asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestSubtype {
+    /// May this tool run? Commands and changes of files are tools too.
+    CanUseTool,
+    Question,
+    Plan,
+    Auth,
+    Permissions,
+    Elicitation,
+    Hook,
+    Other,
+}
+
+/// What the agent was answered.
+#[derive(Serialize, JsonSchema)]
+pub struct PermissionResponse<'a> {
+    #[serde(flatten)]
+    pub place: Place<'a>,
+    pub request_id: &'a str,
+    pub behavior: Behavior,
+    pub outcome: Outcome,
+    /// Who decided.
+    pub by: Decider,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<&'a str>,
+    /// The option that was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub option: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub updated_input: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: &'a BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'a str>,
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Behavior {
+    Allow,
+    Deny,
+}

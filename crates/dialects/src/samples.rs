@@ -1,0 +1,287 @@
+//! Events for tests: a session that has everything, made by hand, and ways to look at what a dialect makes of it.
+
+use serde_json::{Value, json};
+use switchboard_event::Event;
+
+use crate::{Dialect, Messages};
+
+/// Events of one session, numbered in the order in which they are added.
+#[derive(Default)]
+pub struct Samples {
+    events: Vec<Event>,
+    turn: Option<u32>,
+    turns: u32,
+    run: u32,
+    parent: Option<&'static str>,
+    thread: Option<&'static str>,
+}
+
+impl Samples {
+    /// A session that began.
+    pub fn begun() -> Self {
+        let mut samples = Self { run: 1, ..Self::default() };
+        samples.add("session.started", json!({"run": 1, "info": {"cwd": "/work", "model": "m-1", "provider": "acme"}}));
+        samples
+    }
+
+    /// A session with a turn that began.
+    pub fn in_turn() -> Self {
+        let mut samples = Self::begun();
+        samples.turn("do it");
+        samples
+    }
+
+    /// Another run of the session.
+    pub fn rerun(&mut self) {
+        self.run += 1;
+        self.add("session.started", json!({"run": self.run, "agent_session": "own-1", "resumed": {"from": "s"}}));
+    }
+
+    /// A turn begins.
+    pub fn turn(&mut self, prompt: &str) {
+        self.turns += 1;
+        self.turn = Some(self.turns);
+        self.add("turn.started", json!({"origin": "prompt", "prompt": prompt}));
+    }
+
+    /// The turn ends.
+    pub fn turn_ends(&mut self, data: Value) {
+        self.add("turn.completed", data);
+        self.turn = None;
+    }
+
+    /// What follows is a subagent's, below an item; or the main agent's again.
+    pub fn within(&mut self, place: Option<(&'static str, &'static str)>) {
+        (self.parent, self.thread) = place.unzip();
+    }
+
+    /// An event that is about no item.
+    pub fn add(&mut self, kind: &str, data: Value) {
+        self.push(None, kind, data);
+    }
+
+    /// An event of an item.
+    pub fn item(&mut self, id: &str, kind: &str, data: Value) {
+        self.push(Some(id), kind, data);
+    }
+
+    /// An item begins.
+    pub fn starts(&mut self, id: &str, item: Value) {
+        self.push(Some(id), "item.started", json!({"item": with_status(item, "running")}));
+    }
+
+    /// An item is finished.
+    pub fn ends(&mut self, id: &str, item: Value) {
+        self.push(Some(id), "item.completed", json!({"item": with_status(item, "completed")}));
+    }
+
+    /// A text of an item grows.
+    pub fn grows(&mut self, id: &str, field: &str, text: &str) {
+        self.push(Some(id), "item.delta", json!({"op": "append", "field": field, "part": 0, "text": text}));
+    }
+
+    fn push(&mut self, item: Option<&str>, kind: &str, data: Value) {
+        let seq = self.events.len() + 1;
+        let mut wire = json!({
+            "v": 1, "seq": seq, "session": "s", "at": format!("2026-11-15T10:00:{:02}.5Z", seq.min(59)),
+            "agent": "some", "run": self.run, "turn": self.turn, "item": item, "parent": self.parent,
+            "thread": self.thread, "kind": kind,
+        });
+        wire["data"] = data;
+        self.events.push(Event::from_json(&wire.to_string()).unwrap());
+    }
+
+    /// The messages that a dialect makes of the events. Each must be valid by the dialect's schema, and a snapshot
+    /// must go on like the original.
+    pub fn in_dialect(&self, dialect: &Dialect) -> Vec<Value> {
+        let validator = jsonschema::validator_for(&(dialect.schema)(&["some"])).unwrap();
+        let (mut projection, mut out) = ((dialect.projection)(), Messages::default());
+        for event in &self.events {
+            projection = projection.snapshot();
+            projection.event(event, &mut out);
+        }
+        let messages: Vec<Value> = out.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();
+        for message in &messages {
+            let errors: Vec<_> = validator.iter_errors(message).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{errors:?} in {message:#}");
+        }
+        messages
+    }
+}
+
+fn with_status(mut item: Value, status: &str) -> Value {
+    if item.get("status").is_none() {
+        item["status"] = json!(status);
+    }
+    item
+}
+
+/// Every kind of event, every type of item, every end that an item can have, every topic of a notice.
+pub fn everything() -> Samples {
+    let mut samples = Samples::begun();
+    samples.add("session.updated", json!({"info": info()}));
+    samples.turn("do it");
+    items(&mut samples);
+    requests(&mut samples);
+    samples.add(
+        "usage",
+        json!({"input": 10, "output": 5, "cache_read": 3, "reasoning": 2, "cost_usd": 0.5, "model": "m-1"}),
+    );
+    samples.add("usage", json!({"input": 1000, "output": 1000, "cumulative": true}));
+    notices(&mut samples);
+    samples.turn_ends(json!({"status": "completed", "stop": "end_turn", "duration_ms": 7, "steps": 2, "cost_usd": 0.5,
+        "denied": [{"tool": "rm", "item": "t1", "input": {"a": 1}}], "result": "said beside"}));
+    for (status, stop, code) in [("failed", "error", "provider_auth"), ("interrupted", "cancelled", "aborted")] {
+        samples.turn("again");
+        samples.turn_ends(json!({"status": status, "stop": stop, "error": {"code": code, "message": "no", "http_status": 401, "info": "Own"}}));
+    }
+    samples.turn("and again");
+    samples.turn_ends(json!({"status": "failed", "stop": "error"}));
+    samples.add(
+        "session.ended",
+        json!({"reason": "failed", "duration_ms": 9, "by": "agent", "exit_code": 1, "signal": 9,
+        "error": {"code": "api_error", "message": "broken"}}),
+    );
+    samples.rerun();
+    samples.add("session.ended", json!({"reason": "completed", "duration_ms": 9, "by": "switchboard"}));
+    samples
+}
+
+fn info() -> Value {
+    json!({
+        "cwd": "/work", "model": "m-2", "provider": "acme", "mode": "plan", "title": "A title", "version": "1.2",
+        "status": "running", "tools": ["a"], "commands": [{"name": "c", "description": "d"}],
+        "modes": [{"id": "plan", "name": "Plan"}], "models": [{"id": "m-2", "name": "M 2", "default": true}],
+        "options": [{"id": "effort", "name": "Effort", "value": "low", "values": [{"id": "low", "name": "Low"}]}],
+        "mcp": [{"name": "files", "status": "connected"}], "agents": [{"name": "helper"}],
+        "context": {"used": 1, "size": 2}, "capabilities": {"x": true},
+    })
+}
+
+/// One item of each type, as the event model has them.
+pub fn all_items() -> Vec<Value> {
+    let call = json!({"name": "own_name", "title": "A title", "kind": "edit", "op": "write", "input": {"a": 1},
+        "locations": [{"path": "/work/a", "line": 3}], "error": "why", "team": "task",
+        "content": [{"type": "image", "media_type": "image/png", "data": "AAAA"}]});
+    let pieces = json!([
+        {"type": "text", "text": "look"}, {"type": "image", "media_type": "image/png", "data": "AAAA"},
+        {"type": "image", "url": "https://example.org/a.png"}, {"type": "image", "url": "file:///a.png"},
+        {"type": "image", "url": "data:image/gif;base64,AAAA"}, {"type": "code", "text": "1", "language": "c"},
+        {"type": "file", "url": "file:///a.txt"}, {"type": "other", "text": "{\"type\":\"video\",\"x\":1}"},
+    ]);
+    let changes = json!([
+        {"path": "/work/a", "kind": "add", "diff": "+a"}, {"path": "/work/b", "kind": "modify", "diff": "-b"},
+        {"path": "/work/c", "kind": "delete", "diff": ""}, {"path": "/work/d", "kind": "move", "to": "/work/e", "diff": "+e"},
+        {"path": "/work/f", "kind": "move", "diff": ""},
+    ]);
+    let entries = json!([{"step": "one", "status": "completed"}, {"step": "two", "status": "in_progress"},
+        {"step": "three", "status": "pending"}, {"step": "four", "status": "failed"}]);
+    vec![
+        json!({"type": "user_message", "content": pieces, "synthetic": true, "queued": true}),
+        json!({"type": "agent_message", "text": "said", "phase": "answer", "content": pieces, "reply": "r1"}),
+        json!({"type": "agent_message", "text": "I will not", "refusal": true, "truncated": true}),
+        json!({"type": "reasoning", "text": "thought", "summary": "in short"}),
+        json!({"type": "reasoning", "redacted": true}),
+        json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 1, "duration_ms": 5, "call": call}),
+        json!({"type": "command", "command": "ls", "cwd": "/tmp", "output": "", "background": true, "truncated": true}),
+        json!({"type": "file_change", "changes": changes, "output": "done", "call": call}),
+        json!({"type": "file_change", "changes": changes}),
+        json!({"type": "mcp", "server": "files", "tool": "read", "result": {"content": []}, "error": "no", "call": call}),
+        json!({"type": "web_search", "queries": ["a", "b"], "results": [{"url": "u"}], "call": call}),
+        json!({"type": "plan", "entries": entries, "text": "the plan", "explanation": "so", "call": call}),
+        json!({"type": "plan", "entries": entries}),
+        json!({"type": "subagent", "thread": "child", "name": "helper", "label": "help", "prompt": "p", "result": "r", "background": true, "call": call}),
+        json!({"type": "tool", "output": "text", "call": call}),
+        json!({"type": "tool", "output": "", "result": [1, 2], "call": {"name": "lists", "kind": "other", "input": [1]}}),
+        json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}),
+        json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}, "call": call}),
+    ]
+}
+
+fn items(samples: &mut Samples) {
+    for (place, prefix) in [(None, "main"), (Some(("main-5-completed", "child")), "sub")] {
+        samples.within(place);
+        for status in ["completed", "failed", "declined", "interrupted", "superseded"] {
+            for (number, mut item) in all_items().into_iter().enumerate() {
+                let id = format!("{prefix}-{number}-{status}");
+                samples.starts(&id, item.clone());
+                for field in ["text", "summary", "output", "input", "diff"] {
+                    samples.grows(&id, field, "more");
+                }
+                samples.item(
+                    &id,
+                    "item.delta",
+                    json!({"op": "progress", "elapsed_ms": 1500, "ratio": 0.5, "text": "half"}),
+                );
+                samples.item(&id, "item.delta", json!({"op": "set", "patch": with_status(item.clone(), "running")}));
+                item["status"] = json!(status);
+                samples.ends(&id, item);
+            }
+        }
+    }
+    samples.within(None);
+}
+
+fn requests(samples: &mut Samples) {
+    samples.starts("asked", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
+    let abouts =
+        ["command", "file_change", "tool", "question", "plan", "auth", "permissions", "elicitation", "hook", "other"];
+    for about in abouts {
+        let data = json!({
+            "request": about, "about": about, "title": "May I?", "reason": "because", "command": "ls", "cwd": "/tmp",
+            "call": {"name": "t", "kind": "other", "input": {"a": 1}},
+            "changes": [{"path": "/work/a", "kind": "add", "diff": "+a"}],
+            "questions": [{"id": "q", "question": "Which?", "choices": [{"label": "this"}], "free_text": true}],
+            "options": [{"id": "yes", "label": "Yes", "kind": "allow_once"}], "expires_at": "2026-11-15T10:10:00Z",
+        });
+        samples.item("asked", "request.opened", data);
+        samples.add("request.opened", json!({"request": format!("{about}-bare"), "about": about, "title": "?"}));
+    }
+    let outcomes = ["allowed", "declined", "cancelled", "answered", "withdrawn", "expired"];
+    for (number, about) in abouts.into_iter().enumerate() {
+        let outcome = outcomes[number % outcomes.len()];
+        let data = json!({"request": about, "outcome": outcome, "by": "client", "option": "yes", "input": {"a": 2},
+            "answers": {"q": ["this"]}, "message": "well"});
+        samples.item("asked", "request.resolved", data);
+        samples.add(
+            "request.resolved",
+            json!({"request": format!("{about}-bare"), "outcome": outcome, "by": "switchboard"}),
+        );
+    }
+    samples.ends("asked", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
+}
+
+/// Every topic of a notice.
+pub const TOPICS: [&str; 22] = [
+    "status",
+    "retry",
+    "rate_limit",
+    "warning",
+    "hook",
+    "auth",
+    "compaction",
+    "control",
+    "interrupt",
+    "retracted",
+    "late",
+    "echo",
+    "task",
+    "tool_summary",
+    "model_changed",
+    "step",
+    "snapshot",
+    "commands",
+    "stdout",
+    "stderr",
+    "heartbeat",
+    "unknown",
+];
+
+fn notices(samples: &mut Samples) {
+    for topic in TOPICS {
+        samples.add("notice", json!({"topic": topic}));
+        samples.add("notice", json!({"topic": topic, "level": "error", "text": "told", "name": "named", "status": "started",
+            "error": {"code": "rate_limit", "message": "slow down", "http_status": 429, "retryable": true}, "detail": {"a": 1}}));
+        samples.add("notice", json!({"topic": topic, "text": "told", "status": "completed", "detail": ["x"]}));
+    }
+}

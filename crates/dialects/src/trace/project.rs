@@ -1,0 +1,235 @@
+//! Events to `agtrace.event.v1`: one for each thing that happened. What grows is given when it is whole.
+
+use std::{borrow::Cow, collections::HashSet, fmt::Write as _};
+
+use serde_json::value::RawValue;
+use switchboard_event::{
+    Body, EndReason, Event, Id, SessionEnded, TurnCompleted, TurnStarted, TurnStatus, Usage, UserMessage,
+};
+
+use super::{
+    about::About,
+    notices,
+    prompts::Prompts,
+    records::LastRecord,
+    tokens::Held,
+    wire::{AgentEventV1, Channel, EventType, Group, Rest, Tool, What},
+};
+use crate::{Messages, Projection};
+
+/// The projection.
+#[derive(Clone, Default)]
+pub struct Trace {
+    pub(super) about: About,
+    pub(super) record: LastRecord,
+    /// The tools that were called and gave no result yet.
+    pub(super) calls: HashSet<Id>,
+    pub(super) held: Option<Box<Held>>,
+    /// The turn has given an answer.
+    pub(super) said: bool,
+    prompts: Prompts,
+}
+
+impl Projection for Trace {
+    fn event(&mut self, event: &Event, out: &mut Messages) {
+        self.record.see(event);
+        if let Some(held) = self.held.take_if(|held| !held.waits(event)) {
+            self.count(&held, out);
+        }
+        match &event.body {
+            Body::ItemDelta(_) => {}
+            Body::ItemStarted(item) => self.item_started(item, event, out),
+            Body::ItemCompleted(item) => self.item_completed(item, event, out),
+            Body::Usage(usage) => self.used(usage, event, out),
+            Body::Notice(notice) => notices::write(notice, &mut self.sink(event, out)),
+            Body::TurnStarted(turn) => self.turn_started(turn, event, out),
+            Body::TurnCompleted(turn) => self.turn_completed(turn, event, out),
+            Body::SessionStarted(started) => {
+                self.about.started(started);
+                self.sink(event, out).meta("session started");
+            }
+            Body::SessionUpdated(updated) => {
+                self.about.learn(&updated.info);
+                self.sink(event, out).meta("session updated");
+            }
+            Body::SessionEnded(ended) => session_ended(ended, &mut self.sink(event, out)),
+            Body::RequestOpened(request) => self.sink(event, out).asked("asked", &request.title),
+            Body::RequestResolved(request) => self.sink(event, out).asked("answered", outcome(request.outcome)),
+        }
+    }
+
+    fn snapshot(&self) -> Box<dyn Projection> {
+        Box::new(self.clone())
+    }
+}
+
+/// Where the messages of one event go.
+pub struct Sink<'a> {
+    pub event: &'a Event,
+    origin: &'a Group,
+    model: Option<&'a str>,
+    user_message: Option<&'a str>,
+    raw: Option<Cow<'a, RawValue>>,
+    out: &'a mut Messages,
+    id: String,
+}
+
+impl Sink<'_> {
+    /// Writes one event, with what `fill` knows beside what all have.
+    pub fn send<'m>(&'m mut self, kind: EventType, channel: Channel, fill: impl FnOnce(&mut AgentEventV1<'m>)) {
+        let event = self.event;
+        let is_user = kind == EventType::UserMessage;
+        let mut line = AgentEventV1 {
+            origin: self.origin,
+            what: What {
+                event_id: &self.id,
+                parent_event_id: self.user_message.filter(|_| !is_user),
+                ts: event.at,
+                event_type: kind,
+                role: kind.role(),
+                channel,
+                text: None,
+            },
+            tool: None,
+            model: self.model.filter(|_| !is_user),
+            tokens: None,
+            rest: Rest {
+                agent_id: event.thread.as_deref(),
+                raw: self.raw.as_deref(),
+                sequence: event.seq,
+                thread: event.thread.as_deref(),
+                parent_item: event.parent.as_deref(),
+            },
+        };
+        fill(&mut line);
+        line.push(self.out);
+    }
+
+    /// The next event that is written is another one of the same event of ours.
+    pub fn next(&mut self) {
+        self.id.push_str(".1");
+    }
+
+    /// Writes something about the session itself.
+    pub fn meta(&mut self, text: &str) {
+        self.send(EventType::Meta, Channel::System, |line| line.what.text = Some(text));
+    }
+
+    fn asked(&mut self, what: &str, words: &str) {
+        let (item, text) = (self.event.item.as_deref(), format!("{what}: {words}"));
+        let text = Some(text.as_str());
+        self.send(EventType::Meta, Channel::System, |line| {
+            line.what.text = text;
+            line.tool = item.map(|item| Tool { call_id: Some(item), ..Tool::default() });
+        });
+    }
+}
+
+impl Trace {
+    pub(super) fn sink<'a>(&'a mut self, event: &'a Event, out: &'a mut Messages) -> Sink<'a> {
+        let mut id = String::with_capacity(24);
+        // Writing into a string cannot fail.
+        let _ok = write!(id, "{}", event.id());
+        let raw = self.record.of(event);
+        let (origin, model, user_message) = self.about.of(event);
+        Sink { event, origin, model, user_message, raw, out, id }
+    }
+
+    fn turn_started(&mut self, turn: &TurnStarted, event: &Event, out: &mut Messages) {
+        self.said = false;
+        match turn.prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
+            Some(prompt) if self.prompts.turn_began(prompt) => self.user_message(prompt, event, out),
+            _ => self.sink(event, out).meta("turn started"),
+        }
+    }
+
+    /// What the user says begins what belongs to it. What a subagent or the agent's host says is no user's message.
+    pub(super) fn user_said(&mut self, message: &UserMessage, event: &Event, out: &mut Messages) {
+        let text = message.joined();
+        if message.synthetic || is_subagents(event) {
+            return self.sink(event, out).meta(&text);
+        }
+        if self.prompts.said(&text, message.queued || event.turn.is_none()) {
+            self.user_message(&text, event, out);
+        }
+    }
+
+    fn user_message(&mut self, text: &str, event: &Event, out: &mut Messages) {
+        let mut sink = self.sink(event, out);
+        sink.send(EventType::UserMessage, Channel::Chat, |line| line.what.text = Some(text));
+        self.about.user_message = Some(sink.id);
+    }
+
+    fn turn_completed(&mut self, turn: &TurnCompleted, event: &Event, out: &mut Messages) {
+        self.prompts.turn_ended();
+        let said = std::mem::take(&mut self.said);
+        let mut sink = self.sink(event, out);
+        if let (false, Some(answer)) = (said, turn.result.as_deref()) {
+            sink.send(EventType::AssistantMessage, Channel::Chat, |line| line.what.text = Some(answer));
+            sink.next();
+        }
+        match (turn.status, &turn.error) {
+            (TurnStatus::Completed, _) => sink.meta("turn completed"),
+            (TurnStatus::Interrupted, _) => sink.meta("turn interrupted"),
+            (TurnStatus::Failed, None) => sink.meta("turn failed"),
+            (TurnStatus::Failed, Some(error)) => {
+                sink.send(EventType::SystemMessage, Channel::System, |line| line.what.text = Some(&error.message));
+            }
+        }
+    }
+
+    /// A running total whose base is not known is shown and not counted.
+    fn used(&mut self, usage: &Usage, event: &Event, out: &mut Messages) {
+        if usage.cumulative {
+            let text = format!("running total: {} tokens in, {} out", usage.native_input(), usage.native_output());
+            return self.sink(event, out).meta(&text);
+        }
+        let raw = self.record.of(event).map(Cow::into_owned);
+        let held = Box::new(Held::new(usage, event, raw));
+        if usage.key.is_some() {
+            self.held = Some(held);
+        } else {
+            self.count(&held, out);
+        }
+    }
+
+    /// Writes tokens by themselves.
+    fn count(&mut self, held: &Held, out: &mut Messages) {
+        let raw = held.raw.as_deref().map(Cow::Borrowed);
+        let mut sink = Sink { raw, ..self.sink(&held.event, out) };
+        sink.send(EventType::Meta, Channel::System, |line| {
+            line.what.text = Some("tokens used");
+            line.count(&held.usage);
+        });
+    }
+}
+
+/// A subagent's event is not part of the conversation with the user.
+pub fn is_subagents(event: &Event) -> bool {
+    event.thread.is_some() || event.parent.is_some()
+}
+
+fn session_ended(ended: &SessionEnded, sink: &mut Sink<'_>) {
+    let how = match ended.reason {
+        EndReason::Completed => "session completed",
+        EndReason::Failed => "session failed",
+        EndReason::Cancelled => "session cancelled",
+        EndReason::Timeout => "session timed out",
+    };
+    match &ended.error {
+        Some(error) => sink.meta(&format!("{how}: {}", error.message)),
+        None => sink.meta(how),
+    }
+}
+
+fn outcome(outcome: switchboard_event::Outcome) -> &'static str {
+    use switchboard_event::Outcome;
+    match outcome {
+        Outcome::Allowed => "allowed",
+        Outcome::Declined => "declined",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Answered => "answered",
+        Outcome::Withdrawn => "withdrawn",
+        Outcome::Expired => "expired",
+    }
+}

@@ -1,0 +1,69 @@
+//! Prompts: each is one user message, whether it is known from the turn that it began, from an item, or from both.
+
+/// The last prompt, as long as its other half may still come.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    last: Option<Prompt>,
+}
+
+#[derive(Clone, Debug)]
+struct Prompt {
+    text: String,
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    /// The turn said it.
+    Turn,
+    /// An item of the running turn said it.
+    Item,
+    /// An item said it for a turn to come.
+    Early,
+}
+
+impl Prompts {
+    /// A turn began with this prompt; true if it is new.
+    pub fn turn_began(&mut self, text: &str) -> bool {
+        self.is_new(text, By::Turn)
+    }
+
+    /// The user said this; true if it is new. `early` says that a turn that is yet to begin may repeat it.
+    pub fn said(&mut self, text: &str, early: bool) -> bool {
+        self.is_new(text, if early { By::Early } else { By::Item })
+    }
+
+    /// What was said in a turn does not begin the next.
+    pub fn turn_ended(&mut self) {
+        self.last = self.last.take().filter(|prompt| prompt.by == By::Early);
+    }
+
+    fn is_new(&mut self, text: &str, by: By) -> bool {
+        let is_other_half = |last: &Prompt| last.text == text && (last.by == By::Turn) != (by == By::Turn);
+        if self.last.as_ref().is_some_and(is_other_half) {
+            self.last = None;
+            return false;
+        }
+        self.last = Some(Prompt { text: text.to_owned(), by });
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prompts;
+
+    #[test]
+    fn a_prompt_is_new_once() {
+        let mut prompts = Prompts::default();
+        assert!(prompts.turn_began("go"));
+        assert!(!prompts.said("go", false));
+        assert!(prompts.said("go", false), "said again in the same turn");
+        prompts.turn_ended();
+        assert!(prompts.turn_began("go"), "the next turn with the same words");
+        assert!(prompts.said("other", false));
+        prompts.turn_ended();
+        assert!(prompts.said("next", true), "said before its turn begins");
+        assert!(!prompts.turn_began("next"));
+    }
+}
