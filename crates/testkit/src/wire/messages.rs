@@ -5,7 +5,7 @@ use switchboard_event::Event;
 
 use super::{rules::Rules, schema::Schema};
 use crate::{
-    ledger::{Broken, must},
+    ledger::Broken,
     play::{messages, stored},
     text::Answer,
 };
@@ -36,35 +36,42 @@ impl Wire {
     /// # Errors
     /// If a promise is not kept.
     pub fn check(&self, events: &[Event], answer: &Answer) -> Result<(), Broken> {
-        let messages = messages(&mut *(self.dialect.projection)(), events);
+        let messages = self.project(events);
         let values = messages.iter().map(|message| self.schema.read(message)).collect::<Result<Vec<_>, _>>();
         let values = values.map_err(|broken| self.name(&broken))?;
         self.rules.check(&values, answer).map_err(|broken| self.name(&broken))
     }
 
-    /// Events that were stored and read again, and a projection that was copied on the way, give the same bytes.
+    /// A projection that is copied after so many events, and its copy, both go on as if nothing had happened. Events
+    /// that were stored and read again give the same bytes.
     ///
     /// # Errors
     /// If they do not.
-    pub fn check_replay(&self, events: &[Event], cut: usize) -> Result<(), Broken> {
-        let name = self.dialect.name;
-        let whole = messages(&mut *(self.dialect.projection)(), events);
-        let (before, after) = events.split_at(cut.min(events.len()));
-        let mut projection = (self.dialect.projection)();
-        let mut pieces = messages(&mut *projection, before);
-        let mut copy = projection.snapshot();
-        // The original goes its own way: the copy must not notice.
-        messages(&mut *projection, after);
-        pieces.extend(messages(&mut *copy, after));
-        must!(
-            pieces == whole,
-            "a copied projection goes on the same way",
-            "{name}: cut at {cut}: {}",
-            differ(&whole, &pieces)
-        );
-        let again = messages(&mut *(self.dialect.projection)(), &read_again(events)?);
-        must!(again == whole, "stored events give the same messages", "{name}: {}", differ(&whole, &again));
-        Ok(())
+    pub fn check_replay(&self, events: &[Event], again: &[Event], cuts: &[usize]) -> Result<(), Broken> {
+        let whole = self.project(events);
+        for cut in cuts {
+            let (before, after) = events.split_at(*cut.min(&events.len()));
+            let mut projection = (self.dialect.projection)();
+            let mut original = messages(&mut *projection, before);
+            let mut copy = projection.snapshot();
+            let mut copied = original.clone();
+            original.extend(messages(&mut *projection, after));
+            copied.extend(messages(&mut *copy, after));
+            self.same(&whole, &original, "a projection that was copied goes on the same way")?;
+            self.same(&whole, &copied, "a copy of a projection goes on the same way")?;
+        }
+        self.same(&whole, &self.project(again), "stored events give the same messages")
+    }
+
+    /// The messages of a whole session.
+    #[must_use]
+    pub fn project(&self, events: &[Event]) -> Vec<Vec<u8>> {
+        messages(&mut *(self.dialect.projection)(), events)
+    }
+
+    fn same(&self, want: &[Vec<u8>], got: &[Vec<u8>], rule: &'static str) -> Result<(), Broken> {
+        let broken = || Broken { rule, why: format!("{}: {}", self.dialect.name, differ(want, got)) };
+        if want == got { Ok(()) } else { Err(broken()) }
     }
 
     fn name(&self, broken: &Broken) -> Broken {
@@ -72,7 +79,11 @@ impl Wire {
     }
 }
 
-fn read_again(events: &[Event]) -> Result<Vec<Event>, Broken> {
+/// The events as they are after they were stored.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn read_again(events: &[Event]) -> Result<Vec<Event>, Broken> {
     let read = |text: &String| {
         Event::from_json(text).map_err(|error| Broken {
             rule: "a stored event can be read",

@@ -6,5 +6,5 @@ mod pattern;
 mod rules;
 mod schema;
 
-pub use messages::{Wire, wires};
+pub use messages::{Wire, read_again, wires};
 pub use rules::{Rules, Text, rules_file};
