@@ -20,7 +20,7 @@ impl Samples {
     /// A session that began.
     pub fn begun() -> Self {
         let mut samples = Self { run: 1, ..Self::default() };
-        samples.add("session.started", json!({"run": 1, "info": {"cwd": "/work", "model": "m-1", "provider": "acme"}}));
+        samples.add("session.started", json!({"run": 1, "info": {"cwd": "/repo", "model": "m-1", "provider": "acme"}}));
         samples
     }
 
@@ -149,7 +149,7 @@ pub fn everything() -> Samples {
 
 fn info() -> Value {
     json!({
-        "cwd": "/work", "model": "m-2", "provider": "acme", "mode": "plan", "title": "A title", "version": "1.2",
+        "cwd": "/repo", "model": "m-2", "provider": "acme", "mode": "plan", "title": "A title", "version": "1.2",
         "status": "running", "tools": ["a"], "commands": [{"name": "c", "description": "d"}],
         "modes": [{"id": "plan", "name": "Plan"}], "models": [{"id": "m-2", "name": "M 2", "default": true}],
         "options": [{"id": "effort", "name": "Effort", "value": "low", "values": [{"id": "low", "name": "Low"}]}],
@@ -161,7 +161,7 @@ fn info() -> Value {
 /// One item of each type, as the event model has them.
 pub fn all_items() -> Vec<Value> {
     let call = json!({"name": "own_name", "title": "A title", "kind": "edit", "op": "write", "input": {"a": 1},
-        "locations": [{"path": "/work/a", "line": 3}], "error": "why", "team": "task",
+        "locations": [{"path": "/repo/a", "line": 3}], "error": "why", "team": "task",
         "content": [{"type": "image", "media_type": "image/png", "data": "AAAA"}]});
     let pieces = json!([
         {"type": "text", "text": "look"}, {"type": "image", "media_type": "image/png", "data": "AAAA"},
@@ -170,9 +170,9 @@ pub fn all_items() -> Vec<Value> {
         {"type": "file", "url": "file:///a.txt"}, {"type": "other", "text": "{\"type\":\"video\",\"x\":1}"},
     ]);
     let changes = json!([
-        {"path": "/work/a", "kind": "add", "diff": "+a"}, {"path": "/work/b", "kind": "modify", "diff": "-b"},
-        {"path": "/work/c", "kind": "delete", "diff": ""}, {"path": "/work/d", "kind": "move", "to": "/work/e", "diff": "+e"},
-        {"path": "/work/f", "kind": "move", "diff": ""},
+        {"path": "/repo/a", "kind": "add", "diff": "+a"}, {"path": "/repo/b", "kind": "modify", "diff": "-b"},
+        {"path": "/repo/c", "kind": "delete", "diff": ""}, {"path": "/repo/d", "kind": "move", "to": "/repo/e", "diff": "+e"},
+        {"path": "/repo/f", "kind": "move", "diff": ""},
     ]);
     let entries = json!([{"step": "one", "status": "completed"}, {"step": "two", "status": "in_progress"},
         {"step": "three", "status": "pending"}, {"step": "four", "status": "failed"}]);
@@ -230,7 +230,7 @@ fn requests(samples: &mut Samples) {
         let data = json!({
             "request": about, "about": about, "title": "May I?", "reason": "because", "command": "ls", "cwd": "/tmp",
             "call": {"name": "t", "kind": "other", "input": {"a": 1}},
-            "changes": [{"path": "/work/a", "kind": "add", "diff": "+a"}],
+            "changes": [{"path": "/repo/a", "kind": "add", "diff": "+a"}],
             "questions": [{"id": "q", "question": "Which?", "choices": [{"label": "this"}], "free_text": true}],
             "options": [{"id": "yes", "label": "Yes", "kind": "allow_once"}], "expires_at": "2026-11-15T10:10:00Z",
         });

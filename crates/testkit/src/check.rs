@@ -11,7 +11,7 @@ use crate::{
     play::{events, events_of_pieces, stored},
     said::said,
     text::answer,
-    wire::{Wire, wires},
+    wire::{Wire, read_again, wires},
 };
 
 /// Holds streams against the invariants.
@@ -52,8 +52,20 @@ impl Checker {
         without_panic(|| {
             check_pieces(source, bytes, dice)?;
             let events = events(source, bytes);
-            let cut = dice.below(events.len() + 1);
-            self.wires.iter().try_for_each(|wire| wire.check_replay(&events, cut))
+            let (again, cut) = (read_again(&events)?, dice.below(events.len() + 1));
+            self.wires.iter().try_for_each(|wire| wire.check_replay(&events, &again, &[cut]))
+        })
+    }
+
+    /// The least that must hold for any bytes: no panic, and events that keep the invariants.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn survives(&self, source: &Source, bytes: &[u8]) -> Result<(), Broken> {
+        without_panic(|| {
+            let events = events(source, bytes);
+            self.wires.iter().for_each(|wire| drop(wire.project(&events)));
+            check_events(&events, bytes, Reuse::AfterEnd)
         })
     }
 }

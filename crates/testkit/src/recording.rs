@@ -19,8 +19,10 @@ pub struct Recording {
     pub source: &'static Source,
     /// The folder it lies in: `live`, or what follows the colon of the source.
     pub kind: String,
-    /// The name of the file, without its extension.
+    /// The name of the file, without `.jsonl`.
     pub name: String,
+    /// The file.
+    pub path: PathBuf,
     /// The agent's `testdata` folder.
     pub testdata: PathBuf,
     /// What the file holds.
@@ -78,7 +80,8 @@ fn read(source: &'static Source, testdata: &Path, kind: &Path, file: &Path) -> a
     Ok(Recording {
         source,
         kind: file_name(kind),
-        name: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        name: file_name(file).trim_end_matches(".jsonl").to_owned(),
+        path: file.to_owned(),
         testdata: testdata.to_owned(),
         bytes: fs::read(file).with_context(|| format!("cannot read {}", file.display()))?,
     })

@@ -57,7 +57,7 @@ impl Books {
         // Differences of running sums have a tail of digits that mean nothing.
         let cost = ((total - self.spent).max(0.0) * 1e9).round() / 1e9;
         self.spent = total;
-        Some(cost)
+        Some(cost).filter(|cost| cost.is_finite())
     }
 }
 

@@ -235,12 +235,17 @@ impl Scribe {
             agent: self.agent.clone(),
             run: self.run,
             turn: self.turn,
-            item,
-            parent: place.parent,
+            item: self.named(item),
+            parent: self.named(place.parent),
             thread: place.thread,
             body,
             native,
             cause,
         });
+    }
+
+    /// An id that an agent left empty is an id like any other in our books; clients need something to call it.
+    fn named(&self, id: Option<Id>) -> Option<Id> {
+        id.map(|id| if id.is_empty() { self.local_id("unnamed") } else { id })
     }
 }

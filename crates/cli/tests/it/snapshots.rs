@@ -2,8 +2,10 @@
 //! `cargo xtask snapshots` writes them anew.
 
 use std::{
+    collections::BTreeSet,
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
 };
 
 use serde_json::Value;
@@ -37,20 +39,13 @@ fn recordings_mean_what_they_meant() {
 #[test]
 fn every_snapshot_has_its_recording() {
     let recordings = recordings().unwrap();
-    let mut left_over = Vec::new();
-    for recording in &recordings {
-        let Ok(folder) = fs::read_dir(recording.testdata.join("snapshots")) else { continue };
-        for file in folder.map(|entry| entry.unwrap().path()) {
-            let mine = |other: &&Recording| other.testdata == recording.testdata;
-            let known = recordings.iter().filter(mine).map(|other| format!("{}.snap", name(other)));
-            let file_name = file.file_name().unwrap().to_string_lossy().into_owned();
-            if !known.chain(["README.md".to_owned()]).any(|known| known == file_name) {
-                left_over.push(file.display().to_string());
-            }
-        }
-    }
-    left_over.dedup();
-    verdict("snapshots of nothing", left_over);
+    let snapshot =
+        |recording: &Recording| recording.testdata.join("snapshots").join(format!("{}.snap", name(recording)));
+    let known: BTreeSet<PathBuf> = recordings.iter().map(snapshot).collect();
+    let folders: BTreeSet<PathBuf> = recordings.iter().map(|recording| recording.testdata.join("snapshots")).collect();
+    let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let left_over = files.map(|entry| entry.unwrap().path()).filter(|file| !known.contains(file));
+    verdict("snapshots of nothing", left_over.map(|file| file.display().to_string()));
 }
 
 fn name(recording: &Recording) -> String {

@@ -93,7 +93,7 @@ fn a_turn_streams_and_ends_with_all_its_items() {
         bare(&messages[11]["params"]["turn"]),
         json!({"id": "turn_1", "status": "completed", "items": [
             {"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "do it"}]},
-            {"type": "commandExecution", "id": "c", "command": "ls", "cwd": "/work", "status": "completed",
+            {"type": "commandExecution", "id": "c", "command": "ls", "cwd": "/repo", "status": "completed",
              "exitCode": 0, "aggregatedOutput": "a\n", "durationMs": 3},
             {"type": "agentMessage", "id": "m", "text": "hello"}
         ]})
@@ -233,7 +233,7 @@ fn approvals_are_requests_with_an_id() {
     assert_eq!(
         of(2),
         json!({"id": "r1", "method": "item/commandExecution/requestApproval", "params": {"threadId": "s", "turnId": "turn_1",
-            "itemId": "c", "command": "ls", "cwd": "/work", "reason": "why"}})
+            "itemId": "c", "command": "ls", "cwd": "/repo", "reason": "why"}})
     );
     assert_eq!(
         of(3),

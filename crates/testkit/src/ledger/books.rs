@@ -7,12 +7,13 @@ use switchboard_event::{Body, Event, Id, Status};
 
 use super::{Broken, must};
 
-/// Whether an id may be used again after its item or request ended.
+/// When an id may be used again after its item or request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// Never: what a real agent says in one session.
-    Never,
-    /// Yes, one after the other: a stream in which lines were repeated.
+    /// After another reply of the model, or after it was taken back: what a real agent says. Models number their calls
+    /// anew in each reply; within one, what ended has ended.
+    InAnotherReply,
+    /// At any time: a stream in which lines were repeated.
     AfterEnd,
 }
 
@@ -23,7 +24,8 @@ pub struct Books {
     turns: u32,
     items: HashMap<Id, Place>,
     requests: HashSet<Id>,
-    used: HashSet<(&'static str, Id)>,
+    /// What ended since the last reply was counted.
+    ended: HashSet<Id>,
 }
 
 /// An item's parent and thread.
@@ -31,8 +33,8 @@ type Place = (Option<Id>, Option<Id>);
 
 impl Books {
     pub fn new(reuse: Reuse) -> Self {
-        let (items, requests, used) = (HashMap::new(), HashSet::new(), HashSet::new());
-        Self { reuse, turn: None, turns: 0, items, requests, used }
+        let (items, requests, ended) = (HashMap::new(), HashSet::new(), HashSet::new());
+        Self { reuse, turn: None, turns: 0, items, requests, ended }
     }
 
     pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
@@ -48,6 +50,10 @@ impl Books {
             Body::RequestOpened(request) => self.request_opened(&request.request),
             Body::RequestResolved(request) => self.request_resolved(&request.request),
             Body::TurnCompleted(_) => self.turn_completed(event),
+            Body::Usage(_) => {
+                self.ended.clear();
+                Ok(())
+            }
             Body::SessionEnded(_) => self.finish(),
             _ => Ok(()),
         }
@@ -57,6 +63,7 @@ impl Books {
         must!(self.turn.is_none(), "a turn ends before the next", "event {} in turn {:?}", event.seq, self.turn);
         self.turns += 1;
         self.turn = Some(self.turns);
+        self.ended.clear();
         Ok(())
     }
 
@@ -69,7 +76,7 @@ impl Books {
         let id = item_of(event)?;
         must!(status == Status::Running, "an item that starts is running", "{id} starts as {status:?}");
         must!(!self.items.contains_key(id), "an item starts once", "{id} starts again at {}", event.seq);
-        self.use_id("item", id)?;
+        must!(!self.ended.contains(id), "what ended does not begin again", "{id} begins again at {}", event.seq);
         self.items.insert(id.clone(), (event.parent.clone(), event.thread.clone()));
         Ok(())
     }
@@ -88,24 +95,28 @@ impl Books {
         let id = item_of(event)?;
         must!(status != Status::Running, "an item that ended is not running", "{id} at {}", event.seq);
         self.items.remove(id);
+        if status != Status::Superseded {
+            self.end(id);
+        }
         Ok(())
     }
 
     fn request_opened(&mut self, id: &Id) -> Result<(), Broken> {
+        must!(!self.ended.contains(id), "what ended does not begin again", "request {id}");
         must!(self.requests.insert(id.clone()), "a request opens once", "{id} opens again");
-        self.use_id("request", id)
+        Ok(())
     }
 
     fn request_resolved(&mut self, id: &Id) -> Result<(), Broken> {
         must!(self.requests.remove(id), "a request opens before it is resolved", "{id} was not open");
+        self.end(id);
         Ok(())
     }
 
-    fn use_id(&mut self, what: &'static str, id: &Id) -> Result<(), Broken> {
-        if self.reuse == Reuse::Never {
-            must!(self.used.insert((what, id.clone())), "an id is used once", "{what} {id} begins a second time");
+    fn end(&mut self, id: &Id) {
+        if self.reuse == Reuse::InAnotherReply {
+            self.ended.insert(id.clone());
         }
-        Ok(())
     }
 
     pub fn finish(&self) -> Result<(), Broken> {

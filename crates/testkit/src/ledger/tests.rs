@@ -50,9 +50,9 @@ fn good() -> Vec<Event> {
 #[track_caller]
 fn check(rule: &str, spoil: impl FnOnce(&mut Vec<Event>)) {
     let mut events = good();
-    check_events(&events, SAID.as_bytes(), Reuse::Never).unwrap();
+    check_events(&events, SAID.as_bytes(), Reuse::InAnotherReply).unwrap();
     spoil(&mut events);
-    let broken = check_events(&events, SAID.as_bytes(), Reuse::Never).unwrap_err();
+    let broken = check_events(&events, SAID.as_bytes(), Reuse::InAnotherReply).unwrap_err();
     assert_eq!(broken.rule, rule, "{broken}");
 }
 
@@ -131,7 +131,7 @@ fn ids() {
         }
         number(events);
     };
-    check("an id is used once", again);
+    check("what ended does not begin again", again);
     let mut events = good();
     again(&mut events);
     check_events(&events, SAID.as_bytes(), Reuse::AfterEnd).unwrap();
@@ -183,5 +183,5 @@ fn records() {
 
 #[test]
 fn nothing_is_no_session() {
-    assert!(Ledger::new(Reuse::Never).finish().is_err());
+    assert!(Ledger::new(Reuse::InAnotherReply).finish().is_err());
 }

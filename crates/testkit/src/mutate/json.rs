@@ -1,9 +1,13 @@
 //! Records that are JSON and not what the agent says: fields missing, renamed, of another type, or unknown.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use switchboard_agents::{Json, Object};
 
-use super::{UNKNOWN_FIELD, Vocabulary};
+use super::Vocabulary;
 use crate::dice::Dice;
+
+/// The name of the fields that [`with_unknown_fields`] adds.
+pub const UNKNOWN_FIELD: &str = "zz_unknown";
 
 /// Spoils one value somewhere in one line.
 pub fn spoil_line(lines: &mut [Vec<u8>], words: &Vocabulary, dice: &mut Dice) {
@@ -58,34 +62,36 @@ fn another(value: &Value, words: &Vocabulary, dice: &mut Dice) -> Value {
     }
 }
 
-/// The same stream with a field that nobody knows in every object. Maps are left alone: there, a name is data.
+/// The same stream with a field that nobody knows in every object, and everything else in its place. Maps are left
+/// alone: there, a name is data.
 #[must_use]
 pub fn with_unknown_fields(stream: &[u8]) -> Vec<u8> {
-    let line = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
-        Ok(mut record) => {
-            add(&mut record);
-            format!("{record}\n").into_bytes()
-        }
-        Err(_) => line.to_vec(),
+    let line = |line: &[u8]| match str::from_utf8(line).ok().and_then(Json::parse) {
+        Some(record) => format!("{}\n", with_unknown(record)).into_bytes(),
+        None => line.to_vec(),
     };
     stream.split_inclusive(|byte| *byte == b'\n').flat_map(line).collect()
 }
 
-fn add(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.values_mut().for_each(add);
-            if !is_map(fields) {
-                fields.insert(UNKNOWN_FIELD.to_owned(), json!({ "new": [1] }));
-            }
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(add),
-        _ => {}
+fn with_unknown(value: Json<'_>) -> String {
+    if value.text().starts_with('[') {
+        return format!("[{}]", value.array().into_iter().map(with_unknown).collect::<Vec<_>>().join(","));
     }
+    let fields = value.object();
+    if is_map(&fields) {
+        return value.text().to_owned();
+    }
+    let field = |(key, field): (&str, Json<'_>)| match key {
+        // The properties of a JSON Schema look like fields, and are data.
+        "properties" => format!("{}:{}", Value::from(key), field.text()),
+        key => format!("{}:{}", Value::from(key), with_unknown(field)),
+    };
+    let unknown = format!("{}:{{\"new\":[1]}}", Value::from(UNKNOWN_FIELD));
+    format!("{{{}}}", fields.iter().map(field).chain([unknown]).collect::<Vec<_>>().join(","))
 }
 
 /// Its keys are not names of fields, or there are none to tell by.
-fn is_map(fields: &Map<String, Value>) -> bool {
-    let is_name = |key: &String| key.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
-    fields.is_empty() || !fields.keys().all(is_name)
+fn is_map(fields: &Object<'_>) -> bool {
+    let is_name = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
+    fields.is_empty() || !fields.iter().all(|(key, _)| is_name(key))
 }

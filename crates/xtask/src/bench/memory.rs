@@ -10,7 +10,10 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
-use super::{Names, build, built, table::table};
+use super::{
+    programs::{Names, build, built},
+    table::table,
+};
 use crate::{
     process::{program, testkit},
     say,

@@ -11,7 +11,10 @@ use std::{
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Names, build, built, table::table};
+use super::{
+    programs::{Names, build, built},
+    table::table,
+};
 use crate::{
     process::{program, repository, run as run_program, testkit},
     say,

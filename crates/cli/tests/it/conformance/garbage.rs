@@ -34,14 +34,14 @@ fn check(cases: u32, stream: impl Strategy<Value = Vec<u8>>) {
 #[test]
 fn random_bytes() {
     let byte = prop_oneof![any::<u8>(), Just(b'\n'), Just(b'"'), Just(b'{'), Just(b'}'), Just(0), Just(0xff)];
-    check(100, vec(byte, 0..300));
+    check(50, vec(byte, 0..250));
 }
 
 #[test]
 fn random_json() {
     let words = Vocabulary::of(&Suite::new().recordings);
     let line = json(words).prop_map(|value| format!("{value}\n"));
-    check(60, vec(line, 0..12).prop_map(|lines| lines.concat().into_bytes()));
+    check(50, vec(line, 0..12).prop_map(|lines| lines.concat().into_bytes()));
 }
 
 /// JSON made of the words that agents use.

@@ -33,7 +33,7 @@ fn cut(what: &str, places: impl Fn(&Recording) -> Vec<usize> + Sync) {
     let suite = Suite::new();
     suite.each(what, |recording| {
         let heads = places(recording).into_iter().filter_map(|at| recording.bytes.get(..at));
-        let checked = heads.map(|head| suite.checker.stream(recording.source, head, Reuse::Never));
+        let checked = heads.map(|head| suite.checker.stream(recording.source, head, Reuse::InAnotherReply));
         checked.filter_map(Result::err).collect()
     });
 }

@@ -34,7 +34,6 @@ const IMPURE_CODE: &[&str] = &[
     "SystemTime",
     "Instant",
     "Timestamp::now",
-    "thread::",
     "stdin(",
     "stdout(",
     "stderr(",

@@ -1,0 +1,75 @@
+//! A session from its first event to its last.
+
+use switchboard_event::{Body, Event, Id};
+
+use super::{
+    Broken,
+    books::{Books, Reuse},
+    must,
+    natives::Natives,
+};
+use crate::said::Said;
+
+/// Follows the events of one session.
+pub struct Ledger {
+    seq: u64,
+    named: Option<(Id, Id, u32)>,
+    ended: bool,
+    natives: Natives,
+    books: Books,
+}
+
+impl Ledger {
+    /// A ledger for the events of a session from its beginning.
+    #[must_use]
+    pub fn new(reuse: Reuse) -> Self {
+        Self { seq: 0, named: None, ended: false, natives: Natives::default(), books: Books::new(reuse) }
+    }
+
+    /// The agent said something; its event has to come.
+    pub fn said(&mut self, said: Said) {
+        self.natives.said(said);
+    }
+
+    /// Looks at the next event.
+    ///
+    /// # Errors
+    /// If an invariant does not hold.
+    pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
+        must!(event.seq == self.seq + 1, "seq is dense", "{} after {}", event.seq, self.seq);
+        self.seq = event.seq;
+        must!(!self.ended, "session.ended is the last event", "{:?} follows it", event.body.kind());
+        let is_first = event.seq == 1;
+        must!(
+            is_first == matches!(event.body, Body::SessionStarted(_)),
+            "session.started is the first event and no other",
+            "event {} is {:?}",
+            event.seq,
+            event.body.kind()
+        );
+        self.name(event)?;
+        self.natives.see(event)?;
+        self.books.see(event)?;
+        self.ended = matches!(event.body, Body::SessionEnded(_));
+        Ok(())
+    }
+
+    /// Session, agent and run are the same on every event.
+    fn name(&mut self, event: &Event) -> Result<(), Broken> {
+        let name = (event.session.clone(), event.agent.clone(), event.run);
+        let first = self.named.get_or_insert_with(|| name.clone());
+        must!(*first == name, "all events are of one session", "{first:?}, then {name:?} at {}", event.seq);
+        must!(!event.session.is_empty(), "every event names its session", "event {} does not", event.seq);
+        Ok(())
+    }
+
+    /// There are no more events.
+    ///
+    /// # Errors
+    /// If something is missing.
+    pub fn finish(&self) -> Result<(), Broken> {
+        must!(self.ended, "session.ended is the last event", "it never came, after {} events", self.seq);
+        self.books.finish()?;
+        self.natives.finish()
+    }
+}
