@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -193,12 +193,7 @@ struct Wire<'a> {
     dir: Option<Dir>,
     #[serde(borrow, default)]
     enc: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "crate::text::present")]
     native: Option<&'a RawValue>,
     cause: Option<u64>,
-}
-
-/// A record that is `null` is a record; only a field that is not there is none.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
 }
