@@ -197,3 +197,25 @@ struct Wire<'a> {
     native: Option<&'a RawValue>,
     cause: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Event;
+
+    #[test]
+    fn null_is_not_nothing() {
+        for (kind, data, record) in [
+            ("notice", r#"{"topic":"unknown","level":"info","detail":null}"#, r#","dir":"in","native":null"#),
+            ("item.started", r#"{"item":{"status":"running","type":"tool","output":"","result":null}}"#, ""),
+            ("item.started", r#"{"item":{"status":"running","type":"unknown","name":"","raw":null}}"#, ""),
+            ("item.started", r#"{"item":{"status":"running","type":"mcp","server":"","tool":""}}"#, ""),
+        ] {
+            let text = format!(
+                r#"{{"v":1,"seq":1,"id":"","session":"","at":"2026-01-01T00:00:00.000000Z","agent":"","run":1,"turn":null,"item":null,"parent":null,"thread":null,"kind":"{kind}","data":{data}{record}}}"#
+            );
+            let event = Event::from_json(&text).unwrap();
+            let again = serde_json::to_string(&event).unwrap();
+            assert_eq!(again, text.replace(r#""id":"""#, &format!(r#""id":"{}""#, event.id())));
+        }
+    }
+}
