@@ -116,7 +116,7 @@ fn tools_act_and_change_files() {
     check(
         &whole("e", &json!({"type": "file_change", "changes": [change], "status": "declined"})),
         &json!([
-            ["action", {"tool": "file_change", "args": {}, "toolId": "e"}],
+            ["action", {"tool": "file_change", "args": {"changes": [{"path": "/src/auth.ts", "kind": "modify"}]}, "toolId": "e"}],
             ["toolResult", {"tool": "file_change", "success": false, "output": "declined", "toolId": "e"}],
         ]),
     );

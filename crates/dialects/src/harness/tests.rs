@@ -257,7 +257,8 @@ fn a_subagent_is_marked_and_outlives_the_turn() {
     samples.ends("m", json!({"type": "agent_message", "text": "hi"}));
     let messages = samples.in_dialect(&DIALECT);
     let place = json!({"thread": "child", "parentItemId": "task"});
-    assert_eq!(params(&messages, "item/agentMessage/delta")[0]["_meta"], place);
+    assert_eq!(params(&messages, "switchboard/itemDelta")[0]["_meta"], place);
+    assert!(params(&messages, "item/agentMessage/delta").is_empty());
     let done = params(&messages, "item/completed")[0];
     assert_eq!((&done["item"]["_meta"], &done["turnId"]), (&place, &json!("turn_1")));
 }
