@@ -18,6 +18,8 @@ pub fn of_tool(
     let failed = block.is_true("is_error");
     item.status = status(failed, denied, &text, scribe.is_interrupted());
     match &mut item.details {
+        // What was not allowed did not run and printed nothing; the call says why.
+        Details::Command(_) if matches!(item.status, Status::Declined | Status::Interrupted) => {}
         Details::Command(command) => finish_command(command, &text, failed, structured),
         Details::FileChange(change) => {
             change.output = Some(text.clone());
