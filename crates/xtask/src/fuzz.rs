@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::process::{run as run_program, testkit};
+use crate::process::{fast_testkit, run as run_program};
 
 /// Spoil recordings in random ways and check that everything still holds
 ///
@@ -29,5 +29,5 @@ pub fn run(args: &Fuzz) -> anyhow::Result<()> {
     let options = [("--seconds", Some(&seconds)), ("--seed", seed.as_ref())];
     let options = options.into_iter().chain([("--source", args.source.as_ref()), ("--input", args.input.as_ref())]);
     let options = options.filter_map(|(name, value)| Some([name, value?.as_str()])).flatten();
-    run_program(&mut testkit(&std::iter::once("fuzz").chain(options).collect::<Vec<_>>())?)
+    run_program(&mut fast_testkit(&std::iter::once("fuzz").chain(options).collect::<Vec<_>>())?)
 }

@@ -25,10 +25,19 @@ pub fn cargo(args: &[&str]) -> Command {
     program("cargo", args)
 }
 
-/// The test kit, built and not started yet.
+/// The test kit as it is tested with, built and not started yet.
 pub fn testkit(args: &[&str]) -> anyhow::Result<Command> {
-    run(&mut cargo(&["build", "--quiet", "--package", "switchboard-testkit"]))?;
-    Ok(program(repository().join("target/debug/switchboard-testkit"), args))
+    testkit_built("dev", "debug", args)
+}
+
+/// The test kit for long runs: slower to build, much faster then.
+pub fn fast_testkit(args: &[&str]) -> anyhow::Result<Command> {
+    testkit_built("soak", "soak", args)
+}
+
+fn testkit_built(profile: &str, folder: &str, args: &[&str]) -> anyhow::Result<Command> {
+    run(&mut cargo(&["build", "--quiet", "--package", "switchboard-testkit", "--profile", profile]))?;
+    Ok(program(repository().join("target").join(folder).join("switchboard-testkit"), args))
 }
 
 /// Runs a program to its end; fails if it does.

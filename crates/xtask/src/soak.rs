@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::process::{run as run_program, testkit};
+use crate::process::{fast_testkit, run as run_program};
 
 /// Run endless sessions of all sources through all dialects, and check that memory stays flat
 #[derive(Args)]
@@ -14,5 +14,5 @@ pub struct Soak {
 
 /// Runs the command.
 pub fn run(args: &Soak) -> anyhow::Result<()> {
-    run_program(&mut testkit(&["soak", "--minutes", &args.minutes.to_string()])?)
+    run_program(&mut fast_testkit(&["soak", "--minutes", &args.minutes.to_string()])?)
 }
