@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::sample::{ended, everything, finished, grew, notice, project, started, turn, validator, whole, within};
+use crate::test_events::{ended, everything, finished, grew, notice, project, started, turn, validator, whole, within};
 
 /// The types and payloads of a turn that ends well.
 fn check(inner: &[Value], expected: &Value) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::samples::{Samples, everything};
+use crate::test_sessions::{Samples, everything};
 
 /// The methods of all messages, in their order.
 fn methods(messages: &[Value]) -> Vec<&str> {
@@ -293,7 +293,7 @@ fn a_second_run_is_the_same_thread() {
 
 #[test]
 fn chatter_between_host_and_agent_is_not_told() {
-    for topic in crate::samples::TOPICS {
+    for topic in crate::test_sessions::TOPICS {
         let mut samples = Samples::begun();
         samples.add("notice", json!({"topic": topic, "text": "x"}));
         let told = params(&samples.in_dialect(&DIALECT), "switchboard/notice").len() == 1;
