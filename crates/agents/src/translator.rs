@@ -1,7 +1,7 @@
 //! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
 //! session's id, times, the end, and the promise that no record is lost.
 
-use switchboard_event::{Event, Id, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Body, Event, Id, Info, Level, Notice, Timestamp, Topic};
 
 use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
@@ -137,8 +137,9 @@ impl Translator {
             self.held.extend(self.scribe.drain());
             return;
         };
-        if let Some(first) = self.held.first_mut() {
+        if let Some((first, rest)) = self.held.split_first_mut() {
             self.scribe.complete_beginning(first);
+            rest.iter_mut().for_each(forget_news);
         }
         let named = |mut event: Event| {
             event.session = session.clone();
@@ -146,6 +147,13 @@ impl Translator {
         };
         out.extend(self.held.drain(..).map(named));
         out.extend(self.scribe.drain().map(named));
+    }
+}
+
+/// What a beginning says that nobody has seen yet is no news after it. What the session was doing, is.
+fn forget_news(event: &mut Event) {
+    if let Body::SessionUpdated(updated) = &mut event.body {
+        updated.info = Info { status: updated.info.status, ..Info::default() };
     }
 }
 

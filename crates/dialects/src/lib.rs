@@ -6,12 +6,12 @@ mod messages;
 mod output;
 mod plan;
 mod projection;
-#[cfg(test)]
-mod sample;
-#[cfg(test)]
-mod samples;
 mod schema;
 mod table;
+#[cfg(test)]
+mod test_events;
+#[cfg(test)]
+mod test_sessions;
 mod tools;
 mod track;
 

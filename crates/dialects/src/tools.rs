@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Command, Details, Item, PlanEntry, Status, raw, raw_string};
+use switchboard_event::{Change, ChangeKind, Command, Details, Item, PlanEntry, Status, raw, raw_string};
 
 /// The item is work of a tool, whether the agent called it by a name or not.
 pub fn is_work(item: &Item) -> bool {
@@ -44,6 +44,7 @@ pub fn arguments(item: &Item) -> Cow<'_, RawValue> {
         (None, Details::Subagent(subagent)) => {
             Cow::Owned(raw(&Prompt { label: &subagent.label, prompt: subagent.prompt.as_deref() }))
         }
+        (None, Details::FileChange(change)) => Cow::Owned(raw(&Changes::of(&change.changes))),
         (None, Details::Plan(plan)) => Cow::Owned(raw(&Entries { entries: &plan.entries })),
         _ => Cow::Owned(raw(&Empty {})),
     }
@@ -59,6 +60,7 @@ pub fn result(item: &Item) -> Option<Cow<'_, RawValue>> {
         Details::WebSearch(search) => search.results.as_deref().map(Cow::Borrowed),
         Details::Subagent(subagent) => subagent.result.as_deref().map(|text| Cow::Owned(raw_string(text))),
         Details::FileChange(change) => change.output.as_deref().map(|text| Cow::Owned(raw_string(text))),
+        Details::Plan(plan) => plan.output.as_deref().map(|text| Cow::Owned(raw_string(text))),
         Details::Tool(tool) => match &tool.result {
             Some(result) => Some(Cow::Borrowed(&**result)),
             None => Some(Cow::Owned(raw_string(&tool.output))),
@@ -117,6 +119,23 @@ struct Input<'a> {
 
 #[derive(Serialize)]
 struct Empty {}
+
+#[derive(Serialize)]
+struct Changes<'a> {
+    changes: Vec<ChangedPath<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangedPath<'a> {
+    path: &'a str,
+    kind: ChangeKind,
+}
+
+impl<'a> Changes<'a> {
+    fn of(changes: &'a [Change]) -> Self {
+        Self { changes: changes.iter().map(|change| ChangedPath { path: &change.path, kind: change.kind }).collect() }
+    }
+}
 
 #[derive(Serialize)]
 struct Queries<'a> {

@@ -12,7 +12,7 @@ pub enum ErrorCode {
     ProviderAuth,
     /// The provider failed or refused the request.
     ApiError,
-    /// The provider is overloaded or the account hit a limit for now.
+    /// The account hit a limit for now.
     RateLimit,
     /// The account has no credit or its plan is used up.
     Quota,
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     SessionNotFound,
     /// Not allowed.
     PermissionDenied,
-    /// A tool, or the agent's work as a whole, failed.
+    /// A tool failed.
     ToolExecutionFailed,
     /// It took too long, or too many turns.
     Timeout,
@@ -81,12 +81,14 @@ impl ErrorCode {
             Self::ConnectionFailed | Self::RateLimit => ErrorKind::ConnectionFailed,
             Self::SessionNotFound => ErrorKind::SessionNotFound,
             Self::PermissionDenied | Self::Quota | Self::Refused => ErrorKind::PermissionDenied,
-            Self::ToolFailed | Self::ExecutionError => ErrorKind::ToolExecutionFailed,
+            Self::ToolFailed => ErrorKind::ToolExecutionFailed,
             Self::Timeout => ErrorKind::Timeout,
             Self::ProtocolError | Self::ApiError | Self::ModelNotFound | Self::ContextOverflow | Self::OutputLength => {
                 ErrorKind::ProtocolError
             }
-            Self::MaxTurns | Self::MaxBudget | Self::Aborted | Self::Unknown => ErrorKind::Unknown,
+            Self::MaxTurns | Self::MaxBudget | Self::Aborted | Self::ExecutionError | Self::Unknown => {
+                ErrorKind::Unknown
+            }
         }
     }
 
@@ -122,7 +124,7 @@ impl ErrorCode {
             404 => Self::ModelNotFound,
             408 | 504 => Self::Timeout,
             413 => Self::ContextOverflow,
-            429 | 529 => Self::RateLimit,
+            429 => Self::RateLimit,
             _ => Self::ApiError,
         }
     }

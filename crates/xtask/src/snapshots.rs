@@ -13,7 +13,8 @@ pub struct Snapshots {}
 
 /// Runs the command.
 pub fn run(_: &Snapshots) -> anyhow::Result<()> {
-    let mut tests = cargo(&["test", "--quiet", "--package", "switchboard-cli", "--test", "it", "--", "snapshots::"]);
+    let mut tests =
+        cargo(&["test", "--quiet", "--package", "switchboard-cli", "--test", "it", "--", "snapshots::recordings"]);
     run_program(tests.env("INSTA_UPDATE", "always"))?;
     say("written; `git diff` shows what changed");
     Ok(())

@@ -50,8 +50,6 @@ pub struct ToolCall {
     pub refused: bool,
     /// The request for permission that is open.
     pub request: Option<Id>,
-    /// It is history.
-    pub replayed: bool,
 }
 
 impl ToolCall {
@@ -76,7 +74,6 @@ impl ToolCall {
             piecewise: false,
             refused: false,
             request: None,
-            replayed: matches!(place, Place::Replay(_)),
         }
     }
 

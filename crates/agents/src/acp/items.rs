@@ -66,8 +66,7 @@ fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &Scribe) ->
     }
     let changes = changes::of(call, places, &input, scribe);
     let edits = matches!(kind, CallKind::Edit | CallKind::Delete | CallKind::Move) || !changes.is_empty();
-    // What is replayed changes no file now.
-    if !edits || call.replayed {
+    if !edits {
         return tool(call, scribe).into();
     }
     let output = Some(call.text(scribe)).filter(|text| !text.is_empty());
@@ -119,8 +118,6 @@ fn command(call: &ToolCall, input: &Object<'_>, scribe: &Scribe) -> Command {
 
 fn tool(call: &ToolCall, scribe: &Scribe) -> Tool {
     let output = call.text(scribe);
-    // The changes of a replayed call are kept as what it gave back.
-    let shown = call.content.clone().filter(|_| call.replayed && !call.changes.is_empty());
-    let result = shown.or_else(|| call.output.clone().filter(|raw| output.is_empty() && !raw.get().starts_with('"')));
+    let result = call.output.clone().filter(|raw| output.is_empty() && !raw.get().starts_with('"'));
     Tool { output, result }
 }

@@ -17,8 +17,6 @@ pub struct Session {
     /// History is being replayed: the thread that keeps it away from the answer.
     pub replay: Option<Id>,
     replays: u32,
-    /// What is replayed was told before: in this stream, or to whoever continues the session.
-    pub told_before: bool,
     /// The session that is being loaded, resumed or forked.
     from: Option<Id>,
     /// The session was there before this connection.
@@ -83,7 +81,6 @@ impl Live {
         let mine = scribe.session().is_none() || scribe.session().map(Id::as_str) == session.as_deref();
         if method == "session/load" && mine {
             self.end_replay(scribe);
-            self.session.told_before |= scribe.start().resumed.is_some() || scribe.turns() > 0;
             self.session.replays += 1;
             self.session.replay = Some(scribe.local_id(&format!("replay_{}", self.session.replays)));
         }

@@ -20,7 +20,8 @@ impl Live {
         let place = self.place(params, scribe);
         let update = params.object("update");
         let kind = update.string("sessionUpdate").unwrap_or_default();
-        if self.session.told_before && matches!(place, Place::Replay(_)) && HISTORY.contains(&kind.as_str()) {
+        // It was told when it happened.
+        if matches!(place, Place::Replay(_)) && HISTORY.contains(&kind.as_str()) {
             return scribe.notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
         }
         match kind.as_str() {

@@ -50,14 +50,16 @@ impl Live {
     /// While a reply is being streamed its figures are placeholders, and its `stop_reason` is null. A reply with
     /// a `stop_reason` was not streamed, and its figures are final.
     fn final_usage(&mut self, message: &Object<'_>, sub: bool, scribe: &mut Scribe) {
-        let synthetic = message.is("model", "<synthetic>");
-        if sub || synthetic || message.get("stop_reason").is_none() {
+        if sub || message.is("model", "<synthetic>") {
             return;
         }
         let mut usage = turn::usage(&message.object("usage"));
         usage.key = message.str("id").map(Id::from);
         usage.model = message.filled("model");
-        self.books.reply(usage, scribe);
+        match message.get("stop_reason") {
+            Some(_) => self.books.reply(usage, scribe),
+            None => self.books.began(usage),
+        }
     }
 
     fn block(&mut self, reply: Option<&Id>, block: Json<'_>, sub: bool, scribe: &mut Scribe) {
@@ -125,12 +127,15 @@ impl Live {
 
     fn tool_use(&mut self, reply: Option<&Id>, block: &Object<'_>, scribe: &mut Scribe) {
         let name = block.str("name").unwrap_or_default();
-        let mut item = items::item(&name, block.get("input"), &self.todos, scribe);
-        item.reply = reply.cloned();
         let id = match block.str("id") {
             Some(id) => Id::from(id),
             None => self.make_up("tool", scribe),
         };
+        // A subagent's call is seen after it was allowed, perhaps with another input.
+        let changed = self.asks.changed(&id);
+        let input = changed.as_deref().map(Json::of).or(block.get("input"));
+        let mut item = items::item(&name, input, &self.todos, scribe);
+        item.reply = reply.cloned();
         if let Details::Subagent(subagent) = &mut item.details {
             subagent.thread = self.tasks.of_call(&id);
         }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde_json::value::RawValue;
 use switchboard_event::{
-    About, Choice, Decider, Id, Info, Model, Named, Notice, OptionKind, Outcome, Question, RequestOpened,
+    About, Choice, Decider, Id, Info, Item, Model, Named, Notice, OptionKind, Outcome, Question, RequestOpened,
     RequestOption, RequestResolved, Topic,
 };
 
@@ -18,8 +19,10 @@ const REMEMBERED: usize = 256;
 pub struct Asks {
     /// What we asked for, by the id of the request.
     ours: VecDeque<(String, String)>,
-    /// What Claude asked for and is not shown as a request: hooks and MCP traffic.
-    theirs: VecDeque<(String, String)>,
+    /// What Claude asked for and is not shown as a request: hooks, by name and tool call, and MCP traffic.
+    theirs: VecDeque<(String, (String, Option<String>))>,
+    /// Tool calls that were allowed with another input, and are not seen yet.
+    changed: VecDeque<(Id, Box<RawValue>)>,
     /// Tool calls that were not allowed.
     denied: VecDeque<Id>,
     /// The tool call that an open request is about.
@@ -33,7 +36,7 @@ fn remember<T>(list: &mut VecDeque<T>, entry: T) {
     list.push_back(entry);
 }
 
-fn take(list: &mut VecDeque<(String, String)>, id: &str) -> Option<String> {
+fn take<T>(list: &mut VecDeque<(String, T)>, id: &str) -> Option<T> {
     let index = list.iter().position(|(known, _)| known == id)?;
     list.remove(index).map(|(_, what)| what)
 }
@@ -42,6 +45,12 @@ impl Asks {
     /// A tool call was not allowed.
     pub fn denied(&mut self, call: &str) {
         remember(&mut self.denied, Id::from(call));
+    }
+
+    /// The input that a tool call was allowed with, if it is another. Answers once.
+    pub fn changed(&mut self, call: &str) -> Option<Box<RawValue>> {
+        let index = self.changed.iter().position(|(id, _)| *id == *call)?;
+        self.changed.remove(index).map(|(_, input)| input)
     }
 
     /// The tool call was not allowed. Answers once.
@@ -64,11 +73,11 @@ impl Live {
                 let input = request.object("input");
                 let event = input.string("hook_event_name").unwrap_or_default();
                 let name = input.string("tool_name").map_or(event.clone(), |tool| format!("{event}:{tool}"));
-                remember(&mut self.asks.theirs, (id, name.clone()));
+                remember(&mut self.asks.theirs, (id, (name.clone(), request.string("tool_use_id"))));
                 scribe.notice(Notice::new(Topic::Hook).with_name(name).with_status("started"));
             }
             other => {
-                remember(&mut self.asks.theirs, (id, String::new()));
+                remember(&mut self.asks.theirs, (id, (String::new(), None)));
                 scribe.notice(Notice::new(Topic::Control).with_name(other));
             }
         }
@@ -103,19 +112,43 @@ impl Live {
         let response = fields.object("response");
         let id = response.str("request_id").unwrap_or_default();
         if scribe.request_is_open(&id) {
-            let resolved = resolution(&id, &response);
-            if matches!(resolved.outcome, Outcome::Declined | Outcome::Cancelled) {
-                let call = self.asks.calls.iter().find(|(request, _)| *request == *id).map(|(_, call)| call.clone());
-                call.iter().for_each(|call| self.asks.denied(call));
-            }
-            scribe.request_resolved(resolved);
-            return;
+            return self.resolved(resolution(&id, &response), scribe);
         }
         match take(&mut self.asks.theirs, &id) {
-            Some(hook) if !hook.is_empty() => {
+            Some((hook, call)) if !hook.is_empty() => {
+                let decision = response.object("response").object("hookSpecificOutput");
+                if let Some(call) = call.filter(|_| decision.is("permissionDecision", "deny")) {
+                    self.asks.denied(&call);
+                }
                 scribe.notice(Notice::new(Topic::Hook).with_name(hook).with_status("completed"));
             }
             _ => scribe.notice(Notice::new(Topic::Control).with_name("control_response")),
+        }
+    }
+
+    /// A request about a tool call was decided: what was declined never runs, and what was changed runs changed.
+    fn resolved(&mut self, resolved: RequestResolved, scribe: &mut Scribe) {
+        let known = self.asks.calls.iter().find(|(request, _)| *request == resolved.request);
+        let call = known.map(|(_, call)| call.clone());
+        let (outcome, input) = (resolved.outcome, resolved.input.clone());
+        scribe.request_resolved(resolved);
+        let Some(call) = call else { return };
+        match (outcome, input) {
+            (Outcome::Declined | Outcome::Cancelled, _) => self.asks.denied(&call),
+            (Outcome::Allowed, Some(input)) => self.change_input(call, input, scribe),
+            _ => {}
+        }
+    }
+
+    fn change_input(&mut self, call: Id, input: Box<RawValue>, scribe: &mut Scribe) {
+        let Some(item) = scribe.item(&call).cloned() else {
+            return remember(&mut self.asks.changed, (call, input));
+        };
+        let asked = item.call.as_deref();
+        if asked.and_then(|asked| asked.input.as_deref()).is_some_and(|asked| asked.get() != input.get()) {
+            let name = asked.map(|asked| asked.name.clone()).unwrap_or_default();
+            let changed = items::item(&name, Some(Json::of(&input)), &self.todos, scribe);
+            scribe.item_set(&call, Item { reply: item.reply, ..changed });
         }
     }
 
@@ -149,7 +182,7 @@ impl Live {
                 _ => {}
             }
         }
-        let mut notice = Notice::new(Topic::Control).with_name(subtype);
+        let mut notice = Notice::new(Topic::Control).with_name(subtype).with_status("answered");
         notice.text = response.filled("error");
         scribe.otherwise(notice);
     }

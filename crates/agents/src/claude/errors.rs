@@ -9,11 +9,11 @@ pub fn of_reply(error: &str, text: &str) -> Fault {
     let code = match error {
         "authentication_failed" | "oauth_org_not_allowed" => ErrorCode::ProviderAuth,
         "billing_error" => ErrorCode::Quota,
-        "rate_limit" | "overloaded" => ErrorCode::RateLimit,
+        "rate_limit" => ErrorCode::RateLimit,
         "model_not_found" => ErrorCode::ModelNotFound,
         "max_output_tokens" => ErrorCode::OutputLength,
         "server_error" if text.contains("Unable to connect") => ErrorCode::ConnectionFailed,
-        "server_error" => ErrorCode::ApiError,
+        "server_error" | "overloaded" => ErrorCode::ApiError,
         "invalid_request" if text.contains("too long") => ErrorCode::ContextOverflow,
         "invalid_request" if text.contains("unable to respond") => ErrorCode::Refused,
         _ => ErrorCode::ApiError,
@@ -22,10 +22,11 @@ pub fn of_reply(error: &str, text: &str) -> Fault {
     Fault::new(code, message).with_info(error)
 }
 
-/// A `result` that is an error, with the reply that was none, if there was one.
-pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>) -> Fault {
+/// A `result` that is an error, with the reply that was none, if there was one, and the status of the last call
+/// that failed: after 529, Claude Code 2.1.197 no longer says it.
+pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>, failed: Option<u16>) -> Fault {
     let subtype = fields.string("subtype").unwrap_or_default();
-    let status = fields.status("api_error_status");
+    let status = fields.status("api_error_status").or(failed);
     let said = fields.filled("result").or_else(|| Some(fields.strings("errors").join("\n")).filter(|e| !e.is_empty()));
     let message = said.unwrap_or_else(|| subtype.clone());
     let code = match subtype.as_str() {
@@ -33,7 +34,9 @@ pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>) -> Fault {
         "error_max_budget_usd" => ErrorCode::MaxBudget,
         _ if fields.is("stop_reason", "refusal") => ErrorCode::Refused,
         _ if fields.is("terminal_reason", "prompt_too_long") => ErrorCode::ContextOverflow,
-        _ if message.starts_with("No conversation found") => ErrorCode::SessionNotFound,
+        _ if message.starts_with("No conversation found") || message.starts_with("Error: --resume requires") => {
+            ErrorCode::SessionNotFound
+        }
         _ => reply.map(|f| f.code).or(status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ExecutionError),
     };
     let info = reply.and_then(|f| f.info.clone()).or(Some(subtype)).filter(|i| !i.is_empty() && i != "success");
@@ -66,6 +69,9 @@ pub fn is_denial(text: &str) -> bool {
         "Permission for this action",
         "Tool permission request failed",
         "Tool permission stream closed",
+        // The tool is unknown, not enabled here, or its input is not valid: it was never run.
+        "<tool_use_error>",
+        "PreToolUse:",
     ];
     BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
         || text.contains("was blocked. For security")

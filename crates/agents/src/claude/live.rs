@@ -24,6 +24,8 @@ pub struct Live {
     pub(super) prompts: Vec<String>,
     /// The error that Claude put in place of an answer.
     pub(super) fault: Option<Fault>,
+    /// The HTTP status of the last call of the model that failed and was tried again.
+    pub(super) failed_status: Option<u16>,
     /// The turn said something.
     pub(super) said: bool,
     /// A task ended in the background: the next turn is about that.

@@ -18,6 +18,8 @@ pub fn of_tool(
     let failed = block.is_true("is_error");
     item.status = status(failed, denied, &text, scribe.is_interrupted());
     match &mut item.details {
+        // What was not allowed did not run and printed nothing; the call says why.
+        Details::Command(_) if matches!(item.status, Status::Declined | Status::Interrupted) => {}
         Details::Command(command) => finish_command(command, &text, failed, structured),
         Details::FileChange(change) => {
             change.output = Some(text.clone());
@@ -35,6 +37,7 @@ pub fn of_tool(
             subagent.result = Some(if answer.is_empty() { text.clone() } else { answer });
         }
         Details::Tool(tool) => tool.output.clone_from(&text),
+        Details::Plan(plan) => plan.output = Some(text.clone()),
         _ => {}
     }
     if let Some(call) = &mut item.call {
@@ -95,6 +98,8 @@ fn finish_command(command: &mut Command, text: &str, failed: bool, structured: O
     command.exit_code = code.or((!failed && !command.background && !fields.is_true("interrupted")).then_some(0));
     command.truncated = rest.starts_with("<persisted-output>");
     command.output = match (fields.str("stdout"), fields.str("stderr")) {
+        // What there is to know of a command in the background is where its output goes.
+        _ if command.background => rest.to_owned(),
         (Some(out), Some(err)) if !err.is_empty() && !out.is_empty() => format!("{out}\n{err}"),
         (Some(out), err) if out.is_empty() => err.unwrap_or_default().into_owned(),
         (Some(out), _) => out.into_owned(),

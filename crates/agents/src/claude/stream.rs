@@ -94,12 +94,12 @@ impl Live {
     fn message_start(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
         self.ensure_turn(scribe);
         let message = event.object("message");
-        self.stream = Stream {
-            reply: message.str("id").map(Id::from),
-            model: message.filled("model"),
-            blocks: Vec::new(),
-            begun: Some(turn::usage(&message.object("usage"))),
-        };
+        let mut begun = turn::usage(&message.object("usage"));
+        begun.key = message.str("id").map(Id::from);
+        begun.model = message.filled("model");
+        self.books.began(begun.clone());
+        self.stream =
+            Stream { reply: begun.key.clone(), model: begun.model.clone(), blocks: Vec::new(), begun: Some(begun) };
         scribe.notice(step("started"));
     }
 

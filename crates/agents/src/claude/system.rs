@@ -1,6 +1,7 @@
 //! `system`: what Claude Code says about itself.
 
-use switchboard_event::{ApprovalMode, Info, Level, McpServer, Named, Notice, SessionStatus, Topic};
+use serde::Serialize;
+use switchboard_event::{ApprovalMode, Info, Level, McpServer, Named, Notice, SessionStatus, Topic, raw};
 
 use super::{
     errors,
@@ -20,7 +21,10 @@ impl Live {
                 self.task(&subtype, fields, scribe);
             }
             "hook_started" | "hook_progress" | "hook_response" => scribe.notice(hook(&subtype, fields)),
-            "api_retry" => scribe.notice(retry(fields)),
+            "api_retry" => {
+                self.failed_status = fields.status("error_status");
+                scribe.notice(retry(fields));
+            }
             "compact_boundary" => scribe.notice(compacted(fields)),
             "permission_denied" => self.permission_denied(fields, scribe),
             "model_fallback" | "model_refusal_fallback" => fallback(fields, scribe),
@@ -44,6 +48,7 @@ impl Live {
         scribe.info(Info {
             cwd: fields.filled("cwd"),
             model: fields.filled("model"),
+            provider: Some("anthropic".to_owned()),
             mode: fields.filled("permissionMode"),
             version: fields.filled("claude_code_version"),
             tools: fields.strings("tools"),
@@ -104,6 +109,12 @@ fn state_changed(fields: &Object<'_>, scribe: &mut Scribe) {
     scribe.otherwise(Notice::new(Topic::Status).with_name("session_state_changed"));
 }
 
+/// Tells the runs of a hook apart.
+#[derive(Serialize)]
+struct HookId<'a> {
+    id: &'a str,
+}
+
 fn hook(subtype: &str, fields: &Object<'_>) -> Notice {
     let status = match (subtype, fields.str("outcome").as_deref()) {
         ("hook_started", _) => "started",
@@ -114,6 +125,7 @@ fn hook(subtype: &str, fields: &Object<'_>) -> Notice {
     let mut notice = Notice::new(Topic::Hook).with_status(status);
     notice.name = fields.filled("hook_name").or_else(|| fields.filled("hook_event"));
     notice.text = fields.filled("output").or_else(|| fields.filled("stderr"));
+    notice.detail = fields.get("hook_id").map(|id| raw(&HookId { id: &id.display() }));
     notice
 }
 

@@ -15,10 +15,13 @@ const REMEMBERED: usize = 32;
 /// What was used and spent.
 #[derive(Default)]
 pub struct Books {
-    /// Replies of this turn that were counted one by one.
-    counted: Usage,
+    /// Replies of this turn that were counted one by one, by model.
+    counted: Vec<(String, Usage)>,
     seen: VecDeque<Id>,
-    /// What the process had spent when the turn began: Claude's figure runs on.
+    /// The latest reply that did not say yet what it really used. If it is interrupted, nothing else ever will.
+    placeholder: Option<Usage>,
+    /// What the process had used and spent so far: these figures of Claude's run on.
+    used: Vec<(String, Usage)>,
     spent: f64,
     /// What the turn was asked.
     pub prompt: Option<String>,
@@ -27,29 +30,79 @@ pub struct Books {
 impl Books {
     /// A turn begins.
     pub fn begin(&mut self, prompt: Option<String>) {
-        self.counted = Usage::default();
+        (self.counted, self.placeholder) = (Vec::new(), None);
         self.prompt = prompt;
+    }
+
+    /// A reply began, and only its input is known.
+    pub fn began(&mut self, usage: Usage) {
+        if usage.key.as_ref().is_none_or(|key| !self.seen.contains(key)) {
+            self.placeholder = Some(usage);
+        }
     }
 
     /// Counts a reply, once.
     pub fn reply(&mut self, usage: Usage, scribe: &mut Scribe) {
+        self.placeholder = None;
         if let Some(key) = &usage.key {
             if self.seen.contains(key) {
                 return;
             }
-            self.seen.push_back(key.clone());
-            if self.seen.len() > REMEMBERED {
+            if self.seen.len() == REMEMBERED {
                 self.seen.pop_front();
             }
+            self.seen.push_back(key.clone());
         }
-        self.counted.add(&usage);
+        entry(&mut self.counted, usage.model.as_deref().unwrap_or_default()).add(&usage);
         scribe.usage(usage);
     }
 
-    /// Counts what is left of a turn: replies that were not streamed are only in the turn's figures.
-    fn turn(&mut self, total: &Usage, model: Option<String>, scribe: &mut Scribe) {
-        let rest = total.minus(&self.counted);
-        scribe.usage(Usage { scope: Scope::Turn, model, ..rest });
+    /// Counts what is left of a turn. `modelUsage` has everything, subagents and side calls included, but runs on
+    /// for the whole process; `usage` has the main conversation of this turn alone.
+    fn turn(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let main = usage(&fields.object("usage"));
+        let models = fields.object("modelUsage");
+        let mut rest: Vec<_> = models.iter().map(|(model, figures)| self.rest(model, &figures.object())).collect();
+        if models.is_empty() {
+            rest.push(main.minus(&self.total()));
+        }
+        if let Some(first) = rest.first_mut() {
+            // Only the turn's own figures say how long the cache is kept, and what was reasoning.
+            let hour = main.cache_write_1h.saturating_sub(self.total().cache_write_1h).min(first.cache_write_5m);
+            (first.cache_write_5m, first.cache_write_1h) = (first.cache_write_5m - hour, hour);
+            first.reasoning = main.reasoning.saturating_sub(self.total().reasoning).min(first.output);
+        }
+        rest.retain(|usage| !usage.is_zero());
+        let nothing = rest.is_empty() && self.counted.is_empty();
+        rest.extend(self.placeholder.take().filter(|_| nothing));
+        if rest.is_empty() && self.counted.is_empty() && fields.has("usage") {
+            // The turn used nothing, and says so.
+            rest.push(Usage { reasoning_in_output: true, ..Usage::default() });
+        }
+        rest.into_iter().for_each(|usage| scribe.report(Usage { key: None, scope: Scope::Turn, ..usage }));
+    }
+
+    /// What one model used in this turn beyond the replies that were counted.
+    fn rest(&mut self, model: &str, figures: &Object<'_>) -> Usage {
+        let now = Usage {
+            model: Some(model.to_owned()),
+            input: figures.count("inputTokens"),
+            output: figures.count("outputTokens"),
+            cache_read: figures.count("cacheReadInputTokens"),
+            cache_write_5m: figures.count("cacheCreationInputTokens"),
+            reasoning_in_output: true,
+            ..Usage::default()
+        };
+        let before = std::mem::replace(entry(&mut self.used, model), now.clone());
+        let mut counted = entry(&mut self.counted, model).clone();
+        (counted.cache_write_5m, counted.cache_write_1h) = (counted.cache_write(), 0);
+        now.minus(&before).minus(&counted)
+    }
+
+    fn total(&self) -> Usage {
+        let mut total = Usage::default();
+        self.counted.iter().for_each(|(_, usage)| total.add(usage));
+        total
     }
 
     fn cost(&mut self, total: Option<f64>) -> Option<f64> {
@@ -57,8 +110,24 @@ impl Books {
         // Differences of running sums have a tail of digits that mean nothing.
         let cost = ((total - self.spent).max(0.0) * 1e9).round() / 1e9;
         self.spent = total;
-        Some(cost).filter(|cost| cost.is_finite())
+        Some(cost)
     }
+}
+
+/// How many models a session may use before the oldest is forgotten.
+const MODELS: usize = 64;
+
+/// The figures of a model. `claude-x[1m]` is `claude-x` with a larger context.
+fn entry<'a>(list: &'a mut Vec<(String, Usage)>, model: &str) -> &'a mut Usage {
+    let plain = model.split('[').next().unwrap_or_default();
+    let index = list.iter().position(|(known, _)| known == plain).unwrap_or_else(|| {
+        if list.len() == MODELS {
+            list.remove(0);
+        }
+        list.push((plain.to_owned(), Usage::default()));
+        list.len() - 1
+    });
+    &mut list[index].1
 }
 
 impl Live {
@@ -68,7 +137,7 @@ impl Live {
         let (status, stop, error) = self.outcome(fields);
         self.local_answer(fields, status, scribe);
         close_server_tools(status, scribe);
-        self.books.turn(&usage(&fields.object("usage")), only_model(fields), scribe);
+        self.books.turn(fields, scribe);
         scribe.turn_completed(TurnCompleted {
             status,
             stop,
@@ -79,7 +148,7 @@ impl Live {
             denied: fields.array("permission_denials").into_iter().map(denied).collect(),
             result: fields.raw("structured_output").map(|raw| raw.get().to_owned()),
         });
-        self.fault = None;
+        (self.fault, self.failed_status) = (None, None);
     }
 
     /// Claude's own words for how a turn ended are misleading: an API error is a `success` with `is_error`, and an
@@ -94,7 +163,7 @@ impl Live {
         if !fields.is_true("is_error") && !subtype.starts_with("error_") {
             return (TurnStatus::Completed, stop(fields), None);
         }
-        let fault = errors::of_result(fields, self.fault.as_ref());
+        let fault = errors::of_result(fields, self.fault.as_ref(), self.failed_status);
         let stop = match fault.code {
             ErrorCode::MaxTurns => Stop::MaxTurns,
             ErrorCode::MaxBudget => Stop::Budget,
@@ -134,13 +203,6 @@ fn stop(fields: &Object<'_>) -> Stop {
         Some("refusal") => Stop::Refusal,
         _ => Stop::EndTurn,
     }
-}
-
-/// The turn's model, if there was only one.
-fn only_model(fields: &Object<'_>) -> Option<String> {
-    let models = fields.object("modelUsage");
-    let mut names = models.iter().map(|(name, _)| name.to_owned());
-    names.next().filter(|_| names.next().is_none())
 }
 
 fn denied(denial: Json<'_>) -> Denied {

@@ -34,7 +34,10 @@ impl Live {
 
     /// `user` from Claude.
     pub(super) fn user(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        scribe.happened(written(fields));
+        // An echo has the time at which we spoke, which may be long past.
+        if !fields.is_true("isReplay") {
+            scribe.happened(written(fields));
+        }
         let sub = self.place(fields, scribe);
         let message = fields.object("message");
         let results: Vec<_> = blocks(message.get("content"))

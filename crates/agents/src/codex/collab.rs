@@ -1,7 +1,7 @@
 //! Other agents that work for this one. Codex spawns them, talks to them and waits for them with tools; each call is
 //! an item of its own.
 
-use switchboard_event::{Call, Id, Subagent};
+use switchboard_event::{Call, Id, Subagent, Tool};
 
 use super::names;
 use crate::{Json, Object};
@@ -19,6 +19,14 @@ pub fn call(subagent: &mut Subagent, call: &mut Option<Box<Call>>, fields: &Obje
     subagent.background = tool == "spawn_agent";
     subagent.result = answers(fields).or(subagent.result.take());
     call.get_or_insert_default().name = tool;
+}
+
+/// The same, where the call is about agents that are there already.
+pub fn talk(tool: &mut Tool, call: &mut Option<Box<Call>>, fields: &Object<'_>) {
+    let call = call.get_or_insert_default();
+    call.name = snake(&fields.str("tool").unwrap_or_default());
+    call.title = fields.filled("prompt").map(|prompt| first_line(&prompt)).or(call.title.take());
+    tool.output = answers(fields).unwrap_or_else(|| std::mem::take(&mut tool.output));
 }
 
 /// `subAgentActivity`: news of an agent that runs beside this one.

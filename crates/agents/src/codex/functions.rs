@@ -26,8 +26,13 @@ pub fn answered(native: &Object<'_>, scribe: &mut Scribe) {
         return scribe.notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name("function_call_output"));
     };
     let output = native.get("output").map(|output| output.display().into_owned()).unwrap_or_default();
+    // What a shell gives back is JSON in a text: `{"output":…,"metadata":{"exit_code":…}}`.
+    let shell = Json::parse(&output).map(Json::object).unwrap_or_default();
     match &mut item.details {
-        Details::Command(command) => command.output = output,
+        Details::Command(command) => {
+            command.exit_code = shell.object("metadata").i32("exit_code");
+            command.output = shell.string("output").unwrap_or(output);
+        }
         Details::Tool(tool) => {
             (tool.output, tool.result) = (output, native.raw("output").filter(|raw| raw.get().starts_with(['{', '['])))
         }

@@ -12,7 +12,7 @@ use crate::{Json, Object, Scribe};
 /// The item of a record, on top of what is known of it already.
 pub fn item(kind: &str, native: Json<'_>, known: Option<&Item>, scribe: &Scribe) -> Item {
     let fields = native.object();
-    let mut item = known.cloned().unwrap_or_else(|| Item::new(blank(kind)));
+    let mut item = known.cloned().unwrap_or_else(|| Item::new(blank(kind, &fields)));
     let Item { details, call, .. } = &mut item;
     match details {
         Details::AgentMessage(message) => say(message, &fields),
@@ -28,6 +28,7 @@ pub fn item(kind: &str, native: Json<'_>, known: Option<&Item>, scribe: &Scribe)
         Details::Plan(plan) => draw_plan(plan, &fields),
         Details::Subagent(subagent) if kind == "subAgentActivity" => collab::activity(subagent, call, &fields),
         Details::Subagent(subagent) => collab::call(subagent, call, &fields),
+        Details::Tool(tool) if kind.starts_with("collab") => collab::talk(tool, call, &fields),
         Details::Tool(tool) => use_tool(kind, tool, call, native, scribe),
         Details::UserMessage(message) => hear(message, &fields),
         Details::Unknown(unknown) => unknown.raw = Some(native.to_raw()),
@@ -37,7 +38,7 @@ pub fn item(kind: &str, native: Json<'_>, known: Option<&Item>, scribe: &Scribe)
     item
 }
 
-fn blank(kind: &str) -> Details {
+fn blank(kind: &str, fields: &Object<'_>) -> Details {
     match kind {
         "agent_message" | "agentMessage" => AgentMessage::default().into(),
         "reasoning" => Reasoning::default().into(),
@@ -46,6 +47,10 @@ fn blank(kind: &str) -> Details {
         "mcp_tool_call" | "mcpToolCall" => Mcp::default().into(),
         "web_search" | "webSearch" => WebSearch::default().into(),
         "todo_list" | "plan" => Plan::default().into(),
+        // Talking to an agent, or waiting for it, makes none.
+        "collab_tool_call" | "collabToolCall" | "collabAgentToolCall" if !collab::is_spawn(fields) => {
+            Tool::default().into()
+        }
         "collab_tool_call" | "collabToolCall" | "collabAgentToolCall" | "subAgentActivity" => {
             Subagent::default().into()
         }

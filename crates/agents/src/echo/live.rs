@@ -14,10 +14,12 @@ pub struct Live {
 }
 
 impl Reader for Live {
-    fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
+    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         let text = fields.str("text").unwrap_or_default();
         match fields.str("type").as_deref() {
+            // Without the other direction, nobody but us can repeat it.
+            Some("task") if dir == Dir::In => self.at_once(&text, scribe),
             Some("task") => self.task(&text, &fields, scribe),
             Some("echo") => self.echo(&text, scribe),
             Some("interrupt") => interrupt(scribe),

@@ -114,8 +114,7 @@ impl Shown {
 
 /// In debug mode the display is what the model sees, with a line `Exit Code: 3` if it is not zero.
 fn exit_code(display: &str) -> Option<i32> {
-    let lines = display.strip_prefix("Output: ")?.lines();
-    lines.rev().find_map(|line| line.strip_prefix("Exit Code: ")).and_then(|code| code.trim().parse().ok())
+    display.lines().rev().find_map(|line| line.strip_prefix("Exit Code: ")).and_then(|code| code.trim().parse().ok())
 }
 
 #[cfg(test)]

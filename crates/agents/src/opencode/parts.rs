@@ -132,9 +132,8 @@ impl Bus {
         };
         scribe.notice(steps::finished(part.fields));
         let usage = steps::usage(part.fields, &part.message, step, model);
-        if self.main {
-            self.turn.stepped(usage.cost_usd);
-        }
+        // What a subagent spends, the turn spends.
+        self.turn.stepped(usage.cost_usd);
         scribe.usage(usage);
         self.ended.insert(part.id.clone(), ());
     }

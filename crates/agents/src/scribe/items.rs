@@ -151,7 +151,8 @@ fn hollow(item: &Item) -> Item {
         }
         Details::Subagent(subagent) => subagent.result = None,
         Details::FileChange(change) => change.output = None,
-        Details::UserMessage(_) | Details::Plan(_) | Details::Unknown(_) => {}
+        Details::Plan(plan) => plan.output = None,
+        Details::UserMessage(_) | Details::Unknown(_) => {}
     }
     item
 }

@@ -182,12 +182,17 @@ impl Scribe {
     }
 
     /// Tokens were used. A reader reports each model reply once.
-    pub fn usage(&mut self, mut usage: Usage) {
+    pub fn usage(&mut self, usage: Usage) {
+        if !usage.is_zero() || usage.cumulative {
+            self.report(usage);
+        }
+    }
+
+    /// The same, be it nothing: an agent that says that a turn used nothing has said so.
+    pub fn report(&mut self, mut usage: Usage) {
         // JSON has no word for infinity.
         usage.cost_usd = usage.cost_usd.filter(|cost| cost.is_finite());
-        if !usage.is_zero() || usage.cumulative {
-            self.write(None, Body::Usage(Box::new(usage)));
-        }
+        self.write(None, Body::Usage(Box::new(usage)));
     }
 
     /// Something else to know.
@@ -235,17 +240,12 @@ impl Scribe {
             agent: self.agent.clone(),
             run: self.run,
             turn: self.turn,
-            item: self.named(item),
-            parent: self.named(place.parent),
+            item,
+            parent: place.parent,
             thread: place.thread,
             body,
             native,
             cause,
         });
-    }
-
-    /// An id that an agent left empty is an id like any other in our books; clients need something to call it.
-    fn named(&self, id: Option<Id>) -> Option<Id> {
-        id.map(|id| if id.is_empty() { self.local_id("unnamed") } else { id })
     }
 }

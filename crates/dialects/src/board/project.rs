@@ -159,7 +159,9 @@ impl Board {
 
     /// Begins a tool as soon as the item is known to be one, and shows a plan.
     fn begin(&mut self, item: &Item, out: &mut Sink<'_>) {
-        if let Details::Plan(plan) = &item.details {
+        if let Details::Plan(plan) = &item.details
+            && plan::holds(item)
+        {
             self.show_plan(plan::text(plan), out);
         }
         if tools::is_tool(item) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::sample::{ended, everything, finished, grew, notice, project, started, turn, validator, whole, within};
+use crate::test_events::{ended, everything, finished, grew, notice, project, started, turn, validator, whole, within};
 
 /// The types and payloads of a turn that ends well.
 fn check(inner: &[Value], expected: &Value) {
@@ -116,7 +116,7 @@ fn tools_act_and_change_files() {
     check(
         &whole("e", &json!({"type": "file_change", "changes": [change], "status": "declined"})),
         &json!([
-            ["action", {"tool": "file_change", "args": {}, "toolId": "e"}],
+            ["action", {"tool": "file_change", "args": {"changes": [{"path": "/src/auth.ts", "kind": "modify"}]}, "toolId": "e"}],
             ["toolResult", {"tool": "file_change", "success": false, "output": "declined", "toolId": "e"}],
         ]),
     );

@@ -242,9 +242,8 @@ fn end(id: &Id, item: &Item, event: &Event, out: &mut Messages) {
         input: None,
         parent: event.parent.as_deref(),
     });
-    if let Some(output) = output(item) {
-        out.push(&OutputEvent::ToolResult { tool_call_id: id, output: &output, is_error: !success });
-    }
+    let output = output(item).unwrap_or_else(|| Cow::Owned(raw_string(error.as_deref().unwrap_or_default())));
+    out.push(&OutputEvent::ToolResult { tool_call_id: id, output: &output, is_error: !success });
 }
 
 /// What a tool gave back. One that never ran gave nothing back, unless somebody said why.
@@ -252,7 +251,7 @@ fn output(item: &Item) -> Option<Cow<'_, RawValue>> {
     let given = match &item.details {
         Details::Command(command) => Some(Cow::Owned(raw_string(&command.output))),
         Details::FileChange(change) if change.output.is_none() => Some(Cow::Owned(changed_files(&change.changes))),
-        Details::Plan(plan) => Some(Cow::Owned(raw_string(&plan::text(plan)))),
+        Details::Plan(plan) if plan.output.is_none() => Some(Cow::Owned(raw_string(&plan::text(plan)))),
         _ => tools::result(item),
     };
     let given = given.filter(|output| !matches!(output.get(), "null" | "\"\"" | "[]"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::sample::{
+use crate::test_events::{
     completed_turn, ended, everything, finished, grew, notice, project, started, turn, validator, whole, within,
 };
 
@@ -142,15 +142,15 @@ fn a_tool_that_did_not_run_says_why() {
         json!({"type": "command", "command": "ls", "status": status, "call": call})
     };
     for (item, detail, result) in [
-        (item("declined", None), "declined", None),
-        (item("interrupted", None), "interrupted", None),
-        (item("declined", Some("not here")), "not here", Some(json!("not here"))),
+        (item("declined", None), "declined", json!("declined")),
+        (item("interrupted", None), "interrupted", json!("interrupted")),
+        (item("declined", Some("not here")), "not here", json!("not here")),
     ] {
         let messages = project(&DIALECT, &turn(&whole("t", &item)));
         let end = &of_kind(&messages, "tool_call")[1];
         assert_eq!((&end["status"], &end["detail"]), (&json!("failed"), &json!(detail)));
         let results = of_kind(&messages, "tool_result");
-        assert_eq!(results.first().map(|r| r["output"].clone()), result);
+        assert_eq!(results[0]["output"], result);
         assert!(results.iter().all(|result| result["is_error"] == true));
     }
 }

@@ -9,14 +9,29 @@ use switchboard_event::{
 
 use super::wire::{
     ChangeMeta, FileChangeKind, FileUpdateChange, ItemBody, ItemMeta, ItemStatus, McpStatus, PlanEntry, StepStatus,
-    ThreadItem, UserInput,
+    SubagentRole, ThreadItem, UserInput,
 };
 
 /// The item of an event. A command that does not say where it runs, runs where the session works.
 pub fn item(event: &Event, item: &Item, cwd: &str) -> ThreadItem {
-    let body = body(item, cwd);
+    let told = event.thread.as_ref().and_then(|_| of_subagent(&item.details));
+    let body = told.unwrap_or_else(|| body(item, cwd));
     let meta = meta(event, item, &body);
     ThreadItem { id: event.item.clone().unwrap_or_default(), body, meta }
+}
+
+/// The words of a subagent. Its commands and changes of files are such wherever they come from.
+fn of_subagent(details: &Details) -> Option<ItemBody> {
+    let (role, text) = match details {
+        Details::UserMessage(message) => (SubagentRole::User, message.joined()),
+        Details::AgentMessage(message) => (SubagentRole::Agent, message.text.clone()),
+        Details::Reasoning(thoughts) => {
+            let text = thoughts.text.clone().or_else(|| thoughts.summary.clone());
+            (SubagentRole::Reasoning, text.unwrap_or_default())
+        }
+        _ => return None,
+    };
+    Some(ItemBody::SubagentMessage { role, text })
 }
 
 fn body(item: &Item, cwd: &str) -> ItemBody {

@@ -141,7 +141,9 @@ fn each_text_of_body(body: &mut ItemBody, see: &mut impl FnMut(Text<'_>)) {
                 see(Text::Plain(text));
             }
         }),
-        ItemBody::AgentMessage { text } | ItemBody::WebSearch { query: text } => see(Text::Plain(text)),
+        ItemBody::AgentMessage { text }
+        | ItemBody::SubagentMessage { text, .. }
+        | ItemBody::WebSearch { query: text } => see(Text::Plain(text)),
         ItemBody::Reasoning { summary, content } => {
             summary.iter_mut().chain(content).for_each(|text| see(Text::Plain(text)));
         }
@@ -186,7 +188,7 @@ mod tests {
 
     fn text(item: &ThreadItem) -> &str {
         match &item.body {
-            ItemBody::AgentMessage { text } => text,
+            ItemBody::AgentMessage { text } | ItemBody::SubagentMessage { text, .. } => text,
             _ => "",
         }
     }

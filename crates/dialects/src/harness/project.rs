@@ -20,7 +20,7 @@ use super::{
         TurnNotification, TurnStatus, UsageMeta,
     },
 };
-use crate::{Messages, Projection};
+use crate::{Messages, Projection, plan};
 
 /// How much of the first prompt stands for the thread.
 const PREVIEW: usize = 200;
@@ -244,6 +244,9 @@ impl Harness {
     /// The plan of the turn; a subagent's plan is only an item.
     fn show_plan(&mut self, event: &Event, turn: TurnId, item: &Item, out: &mut Messages) {
         let Details::Plan(plan) = &item.details else { return };
+        if !plan::holds(item) {
+            return;
+        }
         let explanation = plan.explanation.clone().unwrap_or_default();
         let now = ShownPlan { turn, explanation, entries: items::plan_entries(plan) };
         let cleared = now.entries.is_empty() && self.plan.entries.is_empty();
@@ -299,6 +302,10 @@ fn grown<'a>(event: &'a Event, turn_id: TurnId, says: Says, field: Field, text: 
     let parent_item_id = event.parent.as_deref();
     let meta = event.thread.as_deref().map(|thread| DeltaMeta { thread, parent_item_id });
     let method: fn(ItemDelta<'a>) -> Notification<'a> = match (says, field) {
+        // A subagent's words are not the thread's: a client that knows no `_meta` must not add them to the answer.
+        (Says::Message | Says::Thoughts, _) if meta.is_some() => {
+            return Notification::Growth(Growth { thread_id, turn_id, item_id, field, delta: text, meta });
+        }
         (Says::Message, Field::Text) => Notification::AgentMessageDelta,
         (Says::Thoughts, Field::Text) => Notification::ReasoningDelta,
         (Says::Thoughts, Field::Summary) => Notification::SummaryDelta,

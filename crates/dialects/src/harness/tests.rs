@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::samples::{Samples, everything};
+use crate::test_sessions::{Samples, everything};
 
 /// The methods of all messages, in their order.
 fn methods(messages: &[Value]) -> Vec<&str> {
@@ -257,7 +257,8 @@ fn a_subagent_is_marked_and_outlives_the_turn() {
     samples.ends("m", json!({"type": "agent_message", "text": "hi"}));
     let messages = samples.in_dialect(&DIALECT);
     let place = json!({"thread": "child", "parentItemId": "task"});
-    assert_eq!(params(&messages, "item/agentMessage/delta")[0]["_meta"], place);
+    assert_eq!(params(&messages, "switchboard/itemDelta")[0]["_meta"], place);
+    assert!(params(&messages, "item/agentMessage/delta").is_empty());
     let done = params(&messages, "item/completed")[0];
     assert_eq!((&done["item"]["_meta"], &done["turnId"]), (&place, &json!("turn_1")));
 }
@@ -292,7 +293,7 @@ fn a_second_run_is_the_same_thread() {
 
 #[test]
 fn chatter_between_host_and_agent_is_not_told() {
-    for topic in crate::samples::TOPICS {
+    for topic in crate::test_sessions::TOPICS {
         let mut samples = Samples::begun();
         samples.add("notice", json!({"topic": topic, "text": "x"}));
         let told = params(&samples.in_dialect(&DIALECT), "switchboard/notice").len() == 1;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-use switchboard_event::{AgentMessage, Delta, Details, Field, Id, Item, Plan, Reasoning, Status};
+use switchboard_event::{AgentMessage, Delta, Details, Field, Id, Item, Notice, Plan, Reasoning, Status};
 
 use super::{
     blocks::{blocks, drop_block},
@@ -13,10 +13,13 @@ use super::{
     tools,
     wire::{
         Assistant, Content, Dropped, EventType, Kind, LifecycleSubtype, ProgressStatus, SessionLifecycle,
-        StatusSubtype, StreamEvent, ToolProgress, ToolUseSummary, UserMessage,
+        StatusSubtype, StreamEvent, Tool, ToolProgress, ToolUseSummary, UserMessage,
     },
 };
-use crate::track::{Tracked, text_of};
+use crate::{
+    plan,
+    track::{Tracked, text_of},
+};
 
 /// The plan as it was last told: one that did not change is not told again.
 #[derive(Clone, Default)]
@@ -46,6 +49,23 @@ impl Messenger {
         self.called.insert(id.clone());
         let progress = ToolProgress { input: Some(input), ..self.progress(id, item, out) };
         out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(id));
+    }
+
+    /// A tool was named whose input is still being written.
+    pub(super) fn pending(&self, notice: &Notice, out: &mut Sink<'_>) {
+        let Some(tool_use_id) = out.event.item.as_deref() else { return };
+        let tool_name = notice.name.as_deref().unwrap_or("tool");
+        let tool = Tool { tool_use_id, tool_name, title: None, kind: None, team_type: None };
+        out.send(Kind::ToolProgress(ToolProgress {
+            place: out.place(),
+            tool,
+            status: ProgressStatus::Pending,
+            input: None,
+            elapsed_time_seconds: None,
+            progress: None,
+            text: None,
+            output_delta: None,
+        }));
     }
 
     fn progress<'a>(&self, id: &'a str, item: &'a Item, out: &Sink<'a>) -> ToolProgress<'a> {
@@ -246,6 +266,9 @@ impl Messenger {
 
     fn show_plan(&mut self, item: &Item, out: &mut Sink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
+        if !plan::holds(item) {
+            return;
+        }
         let ToldPlan(told) = &self.plan;
         let same = told.entries == plan.entries && told.text == plan.text && told.explanation == plan.explanation;
         if same {

@@ -21,6 +21,7 @@ impl Messenger {
         let failure = notice.error.as_ref().map(Failure::of);
         match notice.topic {
             Topic::Heartbeat | Topic::Echo => {}
+            Topic::Control if notice.status.as_deref() == Some("pending") => self.pending(notice, out),
             // For who looks closely, which is what the event model itself is for.
             Topic::Status | Topic::RateLimit | Topic::Control if notice.level == Level::Debug => {}
             Topic::Status => self.about_status(StatusSubtype::Status, notice, out),
@@ -38,7 +39,11 @@ impl Messenger {
                 self.told_auth |= failure.is_some();
                 out.send(Kind::AuthStatus(AuthStatus { place, remark, failure }));
             }
-            Topic::Control => out.send(Kind::ControlResponse(ControlResponse { place, remark, failure })),
+            Topic::Control if matches!(notice.status.as_deref(), Some("answered" | "completed" | "failed")) => {
+                out.send(Kind::ControlResponse(ControlResponse { place, remark, failure }));
+            }
+            // Requests and other chatter between host and agent.
+            Topic::Control => {}
             Topic::Interrupt => out.send(Kind::Interrupt(Interrupt { place, remark })),
             Topic::Retracted => {
                 let lifecycle = SessionLifecycle::new(removed(notice), place);

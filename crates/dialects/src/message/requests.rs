@@ -24,6 +24,7 @@ impl Messenger {
         let kind = Kind::PermissionRequest(Box::new(PermissionRequest {
             place: out.place(),
             subtype,
+            about: request.about,
             request_id: &request.request,
             tool_name: named.or_else(|| is_tool.then(|| name(request.about, item))),
             tool_use_id: out.event.item.as_deref(),
@@ -67,9 +68,8 @@ impl Messenger {
 
 fn subtype(about: About) -> RequestSubtype {
     match about {
-        About::Command | About::FileChange | About::Tool => RequestSubtype::CanUseTool,
-        About::Question => RequestSubtype::Question,
-        About::Plan => RequestSubtype::Plan,
+        // A client that follows the specification shows only these; whoever is asked must see that they are.
+        About::Command | About::FileChange | About::Tool | About::Question | About::Plan => RequestSubtype::CanUseTool,
         About::Auth => RequestSubtype::Auth,
         About::Permissions => RequestSubtype::Permissions,
         About::Elicitation => RequestSubtype::Elicitation,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::sample::{
+use crate::test_events::{
     completed_turn, ended, everything, finished, grew, notice, project, started, turn, validator, whole, within,
 };
 

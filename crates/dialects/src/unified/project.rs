@@ -221,6 +221,9 @@ impl Unified {
 
     fn show_plan(&mut self, item: &Item, out: &mut Sink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
+        if !plan::holds(item) {
+            return;
+        }
         let text = plan::text(plan);
         if !text.is_empty() && text != self.plan {
             out.text(&text, true, Some("plan"));

@@ -189,6 +189,9 @@ pub struct Plan {
     /// Why it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
+    /// What the tool said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// A step of a plan.

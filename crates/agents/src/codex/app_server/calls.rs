@@ -114,7 +114,7 @@ impl AppServer {
             _ => {}
         }
         let name = if method.is_empty() { "response" } else { &method };
-        scribe.otherwise(control(name));
+        scribe.otherwise(control(name).with_status("answered"));
     }
 
     fn opened(&mut self, method: &str, result: &Object<'_>, scribe: &mut Scribe) {

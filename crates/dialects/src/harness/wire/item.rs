@@ -15,7 +15,19 @@ pub struct ThreadItem {
     pub meta: Option<Box<ItemMeta>>,
 }
 
-/// What an item is. The union is open; the last two types are ours.
+/// Whose words they are.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SubagentRole {
+    /// What it was told.
+    User,
+    /// What it says.
+    Agent,
+    /// What it thinks.
+    Reasoning,
+}
+
+/// What an item is. The union is open: `subagentMessage`, `subagent` and `toolCall` are ours.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ItemBody {
@@ -30,6 +42,8 @@ pub enum ItemBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<String>,
     },
+    /// What a subagent says, thinks or is told: no part of the thread's answer, and never taken for it.
+    SubagentMessage { role: SubagentRole, text: String },
     /// A shell command.
     CommandExecution {
         command: String,

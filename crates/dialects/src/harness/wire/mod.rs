@@ -14,7 +14,7 @@ pub use delta::{DeltaMeta, ItemDelta};
 pub use extension::{Growth, NoticeParams, OpenRequest, Progress, Resolved, ThreadEnded, ThreadUpdated};
 pub use item::{
     ChangeMeta, FileChangeKind, FileUpdateChange, ItemBody, ItemMeta, ItemStatus, McpStatus, PlanEntry, StepStatus,
-    ThreadItem, UserInput,
+    SubagentRole, ThreadItem, UserInput,
 };
 pub use message::{Notification, Request, RequestMethod};
 pub use thread::{

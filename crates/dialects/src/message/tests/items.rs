@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{after_start, of, told, types};
 use crate::{
     message::DIALECT,
-    samples::{Samples, everything},
+    test_sessions::{Samples, everything},
 };
 
 #[test]

@@ -6,7 +6,7 @@ mod session;
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::samples::{Samples, everything};
+use crate::test_sessions::{Samples, everything};
 
 /// The types of all messages, in their order.
 fn types(messages: &[Value]) -> Vec<&str> {

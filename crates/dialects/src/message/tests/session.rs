@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{after_start, of, told, types};
 use crate::{
     message::DIALECT,
-    samples::{Samples, TOPICS},
+    test_sessions::{Samples, TOPICS},
 };
 
 #[test]
@@ -45,7 +45,7 @@ fn the_status_follows_turns_and_requests() {
         [&json!("can_use_tool"), &json!("r1"), &json!("t"), &json!("t"), &json!({"a": 1})]
     );
     assert_eq!(asked[0]["parentId"], messages[0]["id"]);
-    assert_eq!(asked[1]["metadata"]["subtype"], "question");
+    assert_eq!(asked[1]["metadata"]["about"], "question");
     assert_eq!(
         [&answered[0]["metadata"]["behavior"], &answered[1]["metadata"]["behavior"]],
         [&json!("allow"), &json!("deny")]
@@ -151,7 +151,7 @@ fn every_topic_has_its_type() {
         "status_change",
         "auth_status",
         "session_lifecycle",
-        "control_response",
+        "",
         "interrupt",
         "session_lifecycle",
         "unknown",
@@ -173,6 +173,14 @@ fn every_topic_has_its_type() {
         let messages = after_start(&samples);
         assert_eq!(types(&messages), if kind.is_empty() { vec![] } else { vec![kind] }, "{topic}");
     }
+}
+
+#[test]
+fn only_answers_of_the_agent_are_control_responses() {
+    let mut samples = Samples::in_turn();
+    samples.add("notice", json!({"topic": "control", "name": "initialize"}));
+    samples.add("notice", json!({"topic": "control", "name": "initialize", "status": "answered"}));
+    assert_eq!(types(&after_start(&samples)), ["control_response"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_event::{
-    Context, Decider, EndReason, Info, McpServer, Mode, Model, Named, Outcome, Question, RequestOption, Resumed,
+    About, Context, Decider, EndReason, Info, McpServer, Mode, Model, Named, Outcome, Question, RequestOption, Resumed,
     Selector, SessionConfig,
 };
 
@@ -160,6 +160,8 @@ pub struct PermissionRequest<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
     pub subtype: RequestSubtype,
+    /// What it is about.
+    pub about: About,
     pub request_id: &'a str,
     /// The tool that would run; always there for `can_use_tool`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,8 +197,6 @@ pub struct PermissionRequest<'a> {
 pub enum RequestSubtype {
     /// May this tool run? Commands and changes of files are tools too.
     CanUseTool,
-    Question,
-    Plan,
     Auth,
     Permissions,
     Elicitation,
