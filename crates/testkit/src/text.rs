@@ -21,11 +21,15 @@ struct Growing {
 }
 
 /// The answer: the text of all finished messages of the main thread, in their order. Unclear where messages were
-/// taken back, cut off, written at the same time, or ended as something else than they grew to.
+/// taken back, cut off, written at the same time, or ended as something else than they grew to, and where a turn has an
+/// answer of its own.
 #[must_use]
 pub fn answer(events: &[Event]) -> Answer {
     let (mut open, mut text) = (HashMap::<&Id, Growing>::new(), String::new());
     for event in events.iter().filter(|event| event.thread.is_none()) {
+        if matches!(&event.body, Body::TurnCompleted(turn) if turn.result.is_some()) {
+            return Answer::Unclear("a turn answers beside its messages");
+        }
         let Some(id) = &event.item else { continue };
         match &event.body {
             Body::ItemStarted(item) => {

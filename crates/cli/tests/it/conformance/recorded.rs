@@ -67,6 +67,24 @@ fn messages_end_as_they_grew() {
 }
 
 #[test]
+fn most_answers_are_clear() {
+    let recordings = Suite::new().recordings;
+    let unclear = recordings.iter().filter_map(|recording| match answer(&events(recording.source, &recording.bytes)) {
+        Answer::Unclear(why) => Some(format!("{recording}: {why}")),
+        Answer::Text(_) => None,
+    });
+    let unclear: Vec<_> = unclear.collect();
+    // Otherwise the rule about joined text is checked on too little.
+    assert!(
+        unclear.len() * 10 < recordings.len(),
+        "{} of {}:\n{}",
+        unclear.len(),
+        recordings.len(),
+        unclear.join("\n")
+    );
+}
+
+#[test]
 fn usage_counts_each_reply_once() {
     Suite::new().each("usage", |recording| counted_twice(recording).into_iter().collect());
 }
