@@ -14,6 +14,9 @@ pub struct Stream {
     /// How many megabytes
     #[arg(long, default_value_t = 64)]
     size: u64,
+    /// Only of recordings with this in their name
+    #[arg(long, default_value = "")]
+    recording: String,
     /// One line of that size instead of many lines
     #[arg(long)]
     one_line: bool,
@@ -22,8 +25,10 @@ pub struct Stream {
 /// Runs the command.
 pub fn run(args: &Stream) -> anyhow::Result<()> {
     let source = switchboard_agents::source(&args.source).with_context(|| format!("no source {}", args.source))?;
-    let mut stream = generate::Stream::new(source, &recordings()?)
-        .with_context(|| format!("there are no recordings of {}", args.source))?;
+    let mut recordings = recordings()?;
+    recordings.retain(|recording| recording.name.contains(&args.recording));
+    let stream = generate::Stream::new(source, &recordings);
+    let mut stream = stream.with_context(|| format!("there are no such recordings of {}", args.source))?;
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let size = args.size * 1_000_000;
     if args.one_line {

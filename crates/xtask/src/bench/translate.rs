@@ -29,6 +29,9 @@ pub struct Translate {
     /// Only this source
     #[arg(long)]
     source: Option<String>,
+    /// Only of recordings with this in their name
+    #[arg(long, default_value = "")]
+    recording: String,
     /// Only this dialect
     #[arg(long)]
     dialect: Option<String>,
@@ -46,7 +49,7 @@ pub fn run(args: &Translate) -> anyhow::Result<()> {
     let names = Names::chosen(args.source.as_deref(), args.dialect.as_deref())?;
     let mut rows = Vec::new();
     for source in &names.sources {
-        let stream = generate(source, args.size)?;
+        let stream = generate(source, &args.recording, args.size)?;
         rows.extend(measure(source, &names.dialects, &stream, args.runs)?);
         fs::remove_file(&stream)?;
     }
@@ -59,11 +62,12 @@ pub fn run(args: &Translate) -> anyhow::Result<()> {
 }
 
 /// A stream of the source in a file.
-fn generate(source: &str, size: u64) -> anyhow::Result<PathBuf> {
+fn generate(source: &str, recording: &str, size: u64) -> anyhow::Result<PathBuf> {
     let folder = repository().join("target/bench");
     fs::create_dir_all(&folder)?;
     let file = folder.join(format!("{}.jsonl", source.replace(':', "-")));
-    run_program(testkit(&["stream", source, "--size", &size.to_string()])?.stdout(File::create(&file)?))?;
+    let args = ["stream", source, "--size", &size.to_string(), "--recording", recording];
+    run_program(testkit(&args)?.stdout(File::create(&file)?))?;
     Ok(file)
 }
 
