@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -198,12 +198,29 @@ struct Wire<'a> {
     dir: Option<Dir>,
     #[serde(borrow, default)]
     enc: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "crate::text::present")]
     native: Option<&'a RawValue>,
     cause: Option<u64>,
 }
 
-/// A record that is `null` is a record; only a field that is not there is none.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+#[cfg(test)]
+mod tests {
+    use super::Event;
+
+    #[test]
+    fn null_is_not_nothing() {
+        for (kind, data, record) in [
+            ("notice", r#"{"topic":"unknown","level":"info","detail":null}"#, r#","dir":"in","native":null"#),
+            ("item.started", r#"{"item":{"status":"running","type":"tool","output":"","result":null}}"#, ""),
+            ("item.started", r#"{"item":{"status":"running","type":"unknown","name":"","raw":null}}"#, ""),
+            ("item.started", r#"{"item":{"status":"running","type":"mcp","server":"","tool":""}}"#, ""),
+        ] {
+            let text = format!(
+                r#"{{"v":1,"seq":1,"id":"","session":"","at":"2026-01-01T00:00:00.000000Z","agent":"","run":1,"turn":null,"item":null,"parent":null,"thread":null,"kind":"{kind}","data":{data}{record}}}"#
+            );
+            let event = Event::from_json(&text).unwrap();
+            let again = serde_json::to_string(&event).unwrap();
+            assert_eq!(again, text.replace(r#""id":"""#, &format!(r#""id":"{}""#, event.id())));
+        }
+    }
 }

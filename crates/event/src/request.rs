@@ -147,7 +147,7 @@ pub struct RequestResolved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
     /// The changed input that was allowed instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub input: Option<Box<RawValue>>,
     /// The answers, by question.

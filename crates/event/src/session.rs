@@ -146,7 +146,7 @@ pub struct Info {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
     /// What it can do, in its own words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub capabilities: Option<Box<RawValue>>,
 }

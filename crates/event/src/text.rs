@@ -1,6 +1,6 @@
 //! JSON fragments kept as the text they came as.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 /// Any value as verbatim JSON; `null` if it cannot be written as JSON.
@@ -13,4 +13,9 @@ pub fn raw<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
 #[must_use]
 pub fn raw_string(text: &str) -> Box<RawValue> {
     raw(text)
+}
+
+/// Reads verbatim JSON that may be `null`: only a field that is not there is none.
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }

@@ -157,7 +157,7 @@ pub struct Mcp {
     /// The tool.
     pub tool: String,
     /// What it gave back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
     /// Why it failed.
@@ -172,7 +172,7 @@ pub struct WebSearch {
     #[serde(default)]
     pub queries: Vec<String>,
     /// What was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
 }
@@ -249,7 +249,7 @@ pub struct Tool {
     #[serde(default)]
     pub output: String,
     /// What it gave back, where that is more than text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
 }
@@ -261,7 +261,7 @@ pub struct Unknown {
     #[serde(default)]
     pub name: String,
     /// All of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub raw: Option<Box<RawValue>>,
 }

@@ -50,7 +50,7 @@ pub fn run(args: &Fuzz) -> anyhow::Result<()> {
     if let Some(input) = &args.input {
         let bytes = fs::read(input).with_context(|| format!("cannot read {}", input.display()))?;
         let source = target.sources.first().context("no source")?;
-        return Ok(target.checker.stream(source, &bytes, Reuse::AfterEnd)?);
+        return Ok(target.check(source, &bytes, &mut Dice::new(0), true)?);
     }
     // Any seed will do: this one differs from run to run.
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
@@ -117,19 +117,21 @@ impl Target {
         let mine = self.sources.iter().any(|source| source.name == recording.source.name);
         let source = if mine && !dice.once_in(8) { recording.source } else { stranger };
         let stream = mutate(&recording.bytes, &self.words, &mut dice);
-        let checked = self.checker.stream(source, &stream, Reuse::AfterEnd);
-        let checked = checked.and_then(|()| match dice.below(4) {
-            0 => self.checker.replay(source, &stream, &mut dice),
-            _ => Ok(()),
-        });
+        let and_again = dice.once_in(4);
+        let checked = self.check(source, &stream, &mut dice, and_again);
         checked.map_err(|broken| Failure { case, source, stream, broken })
+    }
+
+    fn check(&self, source: &Source, stream: &[u8], dice: &mut Dice, and_again: bool) -> Result<(), Broken> {
+        self.checker.stream(source, stream, Reuse::AfterEnd)?;
+        if and_again { self.checker.replay(source, stream, dice) } else { Ok(()) }
     }
 
     /// Saves the shortest stream that still fails, and says how to try it again.
     pub fn report(&self, seed: u64, failure: &Failure) -> anyhow::Result<()> {
         let Failure { case, source, stream, broken } = failure;
         let fails = |stream: &[u8]| {
-            let again = self.checker.stream(source, stream, Reuse::AfterEnd);
+            let again = self.check(source, stream, &mut Dice::new(0), true);
             again.is_err_and(|again| again.rule == broken.rule)
         };
         let short = minimise(stream, fails);
