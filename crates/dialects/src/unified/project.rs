@@ -217,7 +217,8 @@ impl Unified {
             }
             Details::FileChange(change) => {
                 if item.status == Status::Completed {
-                    change.changes.iter().for_each(|change| file_changed(change, out));
+                    let named = change.changes.iter().filter(|change| !change.path.is_empty());
+                    named.for_each(|change| file_changed(change, out));
                 }
                 if !tools::is_tool(&tracked.item) && item.status != Status::Completed {
                     start_tool(item, out);
