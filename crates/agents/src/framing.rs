@@ -10,16 +10,17 @@ pub struct Lines {
 const KEEP: usize = 1 << 20;
 
 impl Lines {
-    /// Gives every line that `bytes` completes, without its line end.
+    /// Gives every line that `bytes` completes, without its line feed. A carriage return before it belongs to the line:
+    /// to JSON it is white space, and a text is kept as it was.
     pub fn push(&mut self, bytes: &[u8], mut line: impl FnMut(&[u8])) {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (head, tail) = rest.split_at(end);
             if self.partial.is_empty() {
-                line(trim(head));
+                line(head);
             } else {
                 self.partial.extend_from_slice(head);
-                line(trim(&self.partial));
+                line(&self.partial);
                 self.partial.clear();
                 self.partial.shrink_to(KEEP);
             }
@@ -32,13 +33,9 @@ impl Lines {
     pub fn finish(&mut self, mut line: impl FnMut(&[u8])) {
         let last = std::mem::take(&mut self.partial);
         if !last.is_empty() {
-            line(trim(&last));
+            line(&last);
         }
     }
-}
-
-fn trim(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -58,7 +55,7 @@ mod tests {
     fn any_split_gives_the_same_lines() {
         let text = b"one\r\n\ntwo\nthree";
         let whole = split(&[text]);
-        assert_eq!(whole, [b"one".to_vec(), b"".to_vec(), b"two".to_vec(), b"three".to_vec()]);
+        assert_eq!(whole, [b"one\r".to_vec(), b"".to_vec(), b"two".to_vec(), b"three".to_vec()]);
         for at in 0..=text.len() {
             let (a, b) = text.split_at(at);
             assert_eq!(split(&[a, b]), whole);

@@ -19,7 +19,7 @@ pub trait Reader: Send {
     /// Looks at one record that is text, not JSON. Most agents print such lines by accident.
     fn text(&mut self, dir: Dir, line: &str, scribe: &mut Scribe) {
         let _unused = dir;
-        scribe.notice(Notice::new(Topic::Stdout).with_text(line));
+        scribe.notice(Notice::new(Topic::Stdout).with_text(line.trim_end_matches('\r')));
     }
 
     /// Hears what the wire never says.

@@ -71,9 +71,20 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
 
 /// A string has escapes.
 pub fn escaped(bytes: &[u8]) -> bool {
-    let words = bytes.chunks_exact(8);
-    let rest = words.remainder().contains(&b'\\');
-    rest || words.filter_map(|chunk| chunk.first_chunk()).any(|word| has(u64::from_le_bytes(*word), b'\\') != 0)
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..at + 8).and_then(|chunk| chunk.first_chunk()) {
+        if has(u64::from_le_bytes(*word), b'\\') != 0 {
+            return true;
+        }
+        at += 8;
+    }
+    while at < bytes.len() {
+        if bytes[at] == b'\\' {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 /// The highest bit of the lowest byte that equals `byte` is set; zero if there is none.

@@ -107,6 +107,11 @@ impl Serialize for EventId {
 const LONGEST: usize = 4 + 8 + 1 + 20;
 
 impl EventId {
+    /// Adds the id to a text.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.text(&mut [0; LONGEST]).as_bytes());
+    }
+
     /// Written by hand, from the end: every message has an id.
     fn text<'a>(&self, out: &'a mut [u8; LONGEST]) -> &'a str {
         let mut at = LONGEST;

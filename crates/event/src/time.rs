@@ -64,6 +64,11 @@ impl fmt::Display for Timestamp {
 const LENGTH: usize = 27;
 
 impl Timestamp {
+    /// Adds the time to a text.
+    pub fn write_to(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.text(&mut [0; LENGTH]).as_bytes());
+    }
+
     /// The wire form, written by hand: every message has a time, and formatting it was a tenth of all the work.
     fn text(self, out: &mut [u8; LENGTH]) -> &str {
         let time = jiff::tz::Offset::UTC.to_datetime(self.0);

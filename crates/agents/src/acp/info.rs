@@ -1,6 +1,6 @@
 //! What an agent offers: modes, models and other options, in all the forms that they have had in the protocol.
 
-use switchboard_event::{Info, McpServer, Mode, Model, Named, Selector, SelectorValue};
+use switchboard_event::{ApprovalMode, Info, McpServer, Mode, Model, Named, Selector, SelectorValue};
 
 use crate::{Json, Object};
 
@@ -107,6 +107,16 @@ pub fn commands(update: &Object<'_>) -> Vec<Named> {
 pub fn mcp_servers(params: &Object<'_>) -> Vec<McpServer> {
     let server = |server: Json<'_>| server.object().filled("name").map(|name| McpServer { name, status: None });
     params.array("mcpServers").into_iter().filter_map(server).collect()
+}
+
+/// What the usual modes let the agent do without asking. Modes are the agent's own; others say nothing about that.
+pub fn approval(mode: &str) -> Option<ApprovalMode> {
+    match mode {
+        "default" | "ask" => Some(ApprovalMode::Ask),
+        "autoEdit" | "auto_edit" | "acceptEdits" => Some(ApprovalMode::AutoEdit),
+        "yolo" | "bypassPermissions" => Some(ApprovalMode::AutoAll),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -153,6 +153,8 @@ impl Live {
         for model in &mut info.models {
             model.default = self.session.default_model.as_ref() == Some(&model.id);
         }
+        let approval = info.mode.as_deref().and_then(info::approval);
+        scribe.config(|config| config.approval_mode = config.approval_mode.or(approval));
         scribe.info(info);
     }
 

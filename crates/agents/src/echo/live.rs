@@ -29,7 +29,7 @@ impl Reader for Live {
     }
 
     fn text(&mut self, _: Dir, line: &str, scribe: &mut Scribe) {
-        self.at_once(line, scribe);
+        self.at_once(line.trim_end_matches('\r'), scribe);
     }
 }
 

@@ -53,7 +53,7 @@ impl Reader for Live {
 
     fn text(&mut self, _: Dir, line: &str, scribe: &mut Scribe) {
         self.introduce(scribe);
-        let verb = Verb::parse(line);
+        let verb = Verb::parse(line.trim_end_matches('\r'));
         if verb == Verb::Remark {
             return scribe.otherwise(Notice::new(Topic::Control).with_level(Level::Debug).with_text(line));
         }

@@ -1,5 +1,6 @@
 //! The unified events of the CLI agent streaming protocol: `sessionStarted` … `sessionEnded`, camelCase.
 
+mod chunk;
 mod project;
 mod schema;
 mod wire;

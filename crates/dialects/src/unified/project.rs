@@ -6,7 +6,10 @@ use switchboard_event::{
     Timestamp, Topic, TurnCompleted, TurnStatus,
 };
 
-use super::wire::{Message, TokenUsage};
+use super::{
+    chunk::{self, Chunk, SessionJson},
+    wire::{Message, TokenUsage},
+};
 use crate::{
     Messages, Projection, plan, tools,
     track::{Track, TurnUsage, text_of},
@@ -21,13 +24,15 @@ pub struct Unified {
     prompt: Option<String>,
     /// The plan as it was last shown: one that did not change is not shown again.
     plan: String,
+    session: SessionJson,
 }
 
 impl Projection for Unified {
     fn event(&mut self, event: &Event, out: &mut Messages) {
         self.track.see(event);
         self.usage.see(event);
-        let mut out = Sink { event, out, part: 0 };
+        let mut session = std::mem::take(&mut self.session);
+        let mut out = Sink { event, out, part: 0, session: &mut session };
         match &event.body {
             Body::SessionStarted(started) => out.send("sessionStarted", |m| {
                 m.agent_type = Some(&event.agent);
@@ -45,6 +50,7 @@ impl Projection for Unified {
             Body::Notice(notice) => notice_of(notice, &mut out),
             Body::SessionUpdated(_) | Body::RequestOpened(_) | Body::RequestResolved(_) | Body::Usage(_) => {}
         }
+        self.session = session;
     }
 
     fn snapshot(&self) -> Box<dyn Projection> {
@@ -57,6 +63,7 @@ struct Sink<'a> {
     event: &'a Event,
     out: &'a mut Messages,
     part: u32,
+    session: &'a mut SessionJson,
 }
 
 impl<'a> Sink<'a> {
@@ -71,6 +78,11 @@ impl<'a> Sink<'a> {
     }
 
     fn text(&mut self, content: &str, is_complete: bool, channel: Option<&'static str>) {
+        if self.part == 0 && self.event.thread.is_none() && self.event.parent.is_none() {
+            chunk::write(self.event, &Chunk { content, is_complete, channel }, self.session, self.out);
+            self.part += 1;
+            return;
+        }
         let channel = if self.event.thread.is_some() { Some("subagent") } else { channel };
         self.send("textChunk", |m| (m.content, m.is_complete, m.channel) = (Some(content), Some(is_complete), channel));
     }
@@ -205,7 +217,8 @@ impl Unified {
             }
             Details::FileChange(change) => {
                 if item.status == Status::Completed {
-                    change.changes.iter().for_each(|change| file_changed(change, out));
+                    let named = change.changes.iter().filter(|change| !change.path.is_empty());
+                    named.for_each(|change| file_changed(change, out));
                 }
                 if !tools::is_tool(&tracked.item) && item.status != Status::Completed {
                     start_tool(item, out);
