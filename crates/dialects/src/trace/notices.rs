@@ -2,15 +2,20 @@
 
 use std::borrow::Cow;
 
-use switchboard_event::{Notice, Topic};
+use switchboard_event::{Level, Notice, Topic};
 
 use super::{
     project::Sink,
     wire::{Channel, EventType, Tool},
 };
 
-/// Writes a notice.
+/// Writes a notice. Signs of life, echoes and talk between host and agent are no occurrences, like the pieces in which
+/// text comes.
 pub fn write(notice: &Notice, sink: &mut Sink<'_>) {
+    let talk = matches!(notice.topic, Topic::Status | Topic::Control) && notice.level == Level::Debug;
+    if talk || matches!(notice.topic, Topic::Heartbeat | Topic::Echo) {
+        return;
+    }
     let (kind, channel) = nature(notice);
     let text = words(notice);
     let (item, text) = (sink.event.item.as_deref(), text.as_deref());
