@@ -17,6 +17,7 @@ use switchboard_testkit::{
 use crate::verdict::verdict;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Examples {
     to: String,
     #[serde(rename = "type")]
@@ -28,6 +29,7 @@ struct Examples {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Case {
     name: String,
     from: String,

@@ -7,4 +7,4 @@ mod rules;
 mod schema;
 
 pub use messages::{Wire, read_again, wires};
-pub use rules::{Rules, Text, rules_file};
+pub use rules::{Rules, Text};

@@ -6,6 +6,7 @@
 //!  "answer": {"of": PATTERN, "at": "/content"}}
 //! ```
 //!
+//! All are optional, and unknown ones are refused: a rule that is misspelt would hold for ever.
 //! `begins` and `ends` fit exactly one message, the first and the last. What `only_last` fits is the last message
 //! or none. `unique` is different on every message. In a pair, `close` follows `open` with the same value at
 //! `by`, exactly once. The texts of `answer`, joined, are what the agent said.
@@ -25,7 +26,7 @@ use crate::{
 
 /// What a dialect states about itself.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Rules {
     begins: Option<Pattern>,
     ends: Option<Pattern>,
@@ -36,6 +37,7 @@ pub struct Rules {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Pair {
     open: Pattern,
     close: Pattern,
@@ -46,25 +48,22 @@ struct Pair {
 
 /// Text in messages: which messages have it, and where.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Text {
     of: Pattern,
     at: String,
 }
 
 /// Where a dialect's rules are.
-#[must_use]
-pub fn rules_file(dialect: &str) -> PathBuf {
+fn rules_file(dialect: &str) -> PathBuf {
     repository().join("crates/dialects/src").join(dialect).join("testdata/rules.json")
 }
 
 impl Rules {
-    /// The rules of a dialect; none if it states none.
+    /// The rules of a dialect. One without rules is not tested enough.
     pub(super) fn of(dialect: &str) -> anyhow::Result<Self> {
         let file = rules_file(dialect);
-        if !file.exists() {
-            return Ok(Self::default());
-        }
-        let text = fs::read_to_string(&file)?;
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| format!("{} is wrong", file.display()))
     }
 

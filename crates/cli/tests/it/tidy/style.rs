@@ -17,9 +17,13 @@ fn rust() -> Vec<File> {
 /// The lines of Rust that contain one of some words. The words are given in two halves, so that this file does not
 /// contain them.
 fn lines_with(words: &[(&str, &str)]) -> Vec<String> {
+    lines_of(&rust(), words)
+}
+
+fn lines_of(files: &[File], words: &[(&str, &str)]) -> Vec<String> {
     let words: Vec<String> = words.iter().map(|(a, b)| format!("{a}{b}")).collect();
     let mut found = Vec::new();
-    for file in rust() {
+    for file in files {
         for (number, line) in file.lines() {
             if let Some(word) = words.iter().find(|word| line.contains(*word)) {
                 found.push(format!("{}:{number}: {word}", file.path));
@@ -62,7 +66,11 @@ fn lints_are_expected_and_never_just_allowed() {
 
 #[test]
 fn native_types_are_lenient() {
-    verdict("serde attributes that refuse what is new", lines_with(&[("unta", "gged"), ("deny_unknown", "_fields")]));
+    // Test data is ours, and there a word that is not known is a mistake.
+    let product: Vec<_> =
+        rust().into_iter().filter(|file| !file.is_test() && !file.path.contains("/testkit/")).collect();
+    let words = [("unta", "gged"), ("deny_unknown", "_fields")];
+    verdict("serde attributes that refuse what is new", lines_of(&product, &words));
 }
 
 #[test]
