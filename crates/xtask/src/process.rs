@@ -12,6 +12,13 @@ pub fn repository() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
 }
 
+/// Cargo's build folder, wherever it is: this program was built into it.
+pub fn build_folder() -> PathBuf {
+    let here = std::env::current_exe().ok();
+    let folder = here.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned);
+    folder.unwrap_or_else(|| repository().join("target"))
+}
+
 /// A program in the repository's folder, not started yet.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs")]
 pub fn program(name: impl AsRef<Path>, args: &[&str]) -> Command {
@@ -37,7 +44,7 @@ pub fn fast_testkit(args: &[&str]) -> anyhow::Result<Command> {
 
 fn testkit_built(profile: &str, folder: &str, args: &[&str]) -> anyhow::Result<Command> {
     run(&mut cargo(&["build", "--quiet", "--package", "switchboard-testkit", "--profile", profile]))?;
-    Ok(program(repository().join("target").join(folder).join("switchboard-testkit"), args))
+    Ok(program(build_folder().join(folder).join("switchboard-testkit"), args))
 }
 
 /// Runs a program to its end; fails if it does.

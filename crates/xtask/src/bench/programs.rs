@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use serde::Deserialize;
 
-use crate::process::{cargo, output, repository, run as run_program, testkit};
+use crate::process::{build_folder, cargo, output, run as run_program, testkit};
 
 /// Builds the programs that are measured. One build for both, so that they share every library and setting.
 pub fn build() -> anyhow::Result<()> {
@@ -14,7 +14,7 @@ pub fn build() -> anyhow::Result<()> {
 
 /// A program of that build.
 pub fn built(name: &str) -> PathBuf {
-    repository().join("target/release").join(name)
+    build_folder().join("release").join(name)
 }
 
 /// What there is to translate from and to.

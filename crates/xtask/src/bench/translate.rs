@@ -16,7 +16,7 @@ use super::{
     table::table,
 };
 use crate::{
-    process::{program, repository, run as run_program, testkit},
+    process::{build_folder, program, run as run_program, testkit},
     say,
 };
 
@@ -63,7 +63,7 @@ pub fn run(args: &Translate) -> anyhow::Result<()> {
 
 /// A stream of the source in a file.
 fn generate(source: &str, recording: &str, size: u64) -> anyhow::Result<PathBuf> {
-    let folder = repository().join("target/bench");
+    let folder = build_folder().join("bench");
     fs::create_dir_all(&folder)?;
     let file = folder.join(format!("{}.jsonl", source.replace(':', "-")));
     let args = ["stream", source, "--size", &size.to_string(), "--recording", recording];
