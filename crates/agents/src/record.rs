@@ -36,12 +36,12 @@ impl<'a> Record<'a> {
     /// no records.
     #[must_use]
     pub fn from_line(line: &'a [u8]) -> Option<Self> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
         let Ok(text) = std::str::from_utf8(line) else {
             return Some(Self { dir: Dir::In, at: None, body: RecordBody::Bytes(line) });
         };
-        if text.trim().is_empty() {
-            return None;
-        }
         let Ok(raw) = serde_json::from_str(text) else {
             return Some(Self { dir: Dir::In, at: None, body: RecordBody::Text(text) });
         };
