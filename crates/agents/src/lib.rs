@@ -1,10 +1,13 @@
 //! What coding agents say, read into Switchboard's event model. One folder an agent, and one line in [`mod@table`].
 //! Pure: no clock, no file, no socket, no process. Bytes go in by [`Lines`] and [`Record`], events come out of a
-//! [`Translator`].
+//! [`Translator`]. To run an agent, its [`Agent`] says what to start, and a [`Driver`] what to say to it.
 
+mod agent;
 pub mod diff;
+mod driver;
 mod framing;
 mod json;
+mod launch;
 mod reader;
 mod record;
 mod scribe;
@@ -21,10 +24,15 @@ mod gemini;
 mod opencode;
 mod script;
 
+pub use agent::{Abilities, Agent, Found, Login, Versions, WhileRunning};
+pub use driver::{
+    Answer, Command, Decision, Driver, Effect, Effects, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
+};
 pub use framing::Lines;
 pub use json::{Json, Object};
+pub use launch::{Host, Input, Launch, Order, Resume};
 pub use reader::{Note, Reader, Start, Why};
 pub use record::{Record, RecordBody};
 pub use scribe::{Ending, Scribe};
-pub use table::{SOURCES, Source, agents, source};
+pub use table::{AGENTS, SOURCES, Source, agent, agents, source};
 pub use translator::{Options, Translator};

@@ -1,7 +1,7 @@
 //! The contract between an agent's folder and the rest: a [`Reader`] looks at records and tells the [`Scribe`]
 //! what they mean.
 
-use switchboard_event::{Dir, Id, Notice, SessionConfig, Topic, Usage};
+use switchboard_event::{Decider, Dir, Fault, Id, Notice, SessionConfig, Topic, Usage};
 
 use crate::{Json, Scribe};
 
@@ -51,8 +51,12 @@ pub struct Start {
 pub enum Note<'a> {
     /// A line on the agent's standard error.
     Stderr(&'a str),
+    /// A request will be answered, and this is who decided it: the wire shows only the answer.
+    Decided(&'a Id, Decider),
     /// We are stopping the agent.
     Stopping(Why),
+    /// What went wrong, should it turn out that something did.
+    Failed(Fault),
     /// The agent's process ended.
     Exited {
         /// Its exit code.
@@ -69,4 +73,6 @@ pub enum Why {
     Cancelled,
     /// It took too long.
     Timeout,
+    /// It took as many turns as it may.
+    MaxTurns,
 }

@@ -1,6 +1,6 @@
 //! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
 
-use crate::{Reader, acp, board, claude, codex, echo, gemini, opencode, script};
+use crate::{Agent, Reader, acp, board, claude, codex, echo, gemini, opencode, script};
 
 /// One kind of stream that can be read.
 pub struct Source {
@@ -27,6 +27,16 @@ pub const SOURCES: &[&[Source]] = &[
     echo::SOURCES,
     script::SOURCES,
 ];
+
+/// Every agent that can be run, in the order in which they are shown.
+pub const AGENTS: &[Agent] =
+    &[claude::AGENT, codex::AGENT, gemini::AGENT, opencode::AGENT, acp::AGENT, echo::AGENT, script::AGENT];
+
+/// Finds an agent that can be run by its name.
+#[must_use]
+pub fn agent(name: &str) -> Option<&'static Agent> {
+    AGENTS.iter().find(|agent| agent.name == name)
+}
 
 /// The names of all agents, each once.
 #[must_use]

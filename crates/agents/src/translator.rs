@@ -13,6 +13,11 @@ const PATIENCE: usize = 64;
 pub struct Options {
     /// The session's id; by default the agent's own.
     pub session: Option<Id>,
+    /// Events are held back until the agent has said who it is, so that the first one can tell. Always so where
+    /// the session's id is the agent's own.
+    pub hold: bool,
+    /// The agent's name, where several share what they speak.
+    pub agent: Option<&'static str>,
     /// The id for a session whose agent never says one.
     pub made_up: Id,
     /// When the first record arrived, for a stream that has no times.
@@ -33,6 +38,7 @@ pub struct Translator {
     scribe: Scribe,
     session: Option<Id>,
     made_up: Id,
+    hold: bool,
     held: Vec<Event>,
     records: usize,
     now: Timestamp,
@@ -49,13 +55,20 @@ impl Translator {
     pub fn new(source: &Source, options: Options) -> Self {
         let run = options.run.max(1);
         let reader = (source.reader)();
-        let mut scribe = Scribe::new(source.agent, run, options.events_before + 1, options.turns_before, options.start);
+        let mut scribe = Scribe::new(
+            options.agent.unwrap_or(source.agent),
+            run,
+            options.events_before + 1,
+            options.turns_before,
+            options.start,
+        );
         scribe.product(reader.product());
         Self {
             reader,
             scribe,
             session: options.session,
             made_up: options.made_up,
+            hold: options.hold,
             held: Vec::new(),
             records: 0,
             now: options.arrival,
@@ -89,7 +102,9 @@ impl Translator {
         self.scribe.begin(None, self.now, None);
         match note {
             Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
+            Note::Decided(request, by) => self.scribe.decided(request, *by),
             Note::Stopping(why) => self.scribe.stopping(*why),
+            Note::Failed(fault) => self.scribe.suspect(fault.clone()),
             Note::Exited { code, signal } => self.scribe.exited(*code, *signal),
         }
         self.reader.note(note, &mut self.scribe);
@@ -101,6 +116,11 @@ impl Translator {
         self.scribe.begin(None, self.now, None);
         self.reader.end(&mut self.scribe);
         self.scribe.finish();
+        self.release(out);
+    }
+
+    /// Holds nothing back any longer, whoever the agent is.
+    pub fn release(&mut self, out: &mut Vec<Event>) {
         self.records = PATIENCE;
         self.give(out);
     }
@@ -133,7 +153,8 @@ impl Translator {
         if self.session.is_none() && self.records >= PATIENCE {
             self.session = Some(self.made_up.clone());
         }
-        let Some(session) = &self.session else {
+        self.hold &= self.scribe.session().is_none() && self.records < PATIENCE;
+        let Some(session) = self.session.as_ref().filter(|_| !self.hold) else {
             self.held.extend(self.scribe.drain());
             return;
         };

@@ -1,5 +1,7 @@
 //! How a session is to be run: the same settings for every agent. Each agent's folder maps them to its own.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,4 +66,68 @@ pub struct SessionConfig {
     /// How many turns the agent may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// MCP servers that the agent gets beside its own, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mcp_servers: BTreeMap<String, McpServerConfig>,
+}
+
+/// An MCP server to offer to the agent: a program, or an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerConfig {
+    /// The program to start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Its environment, beside what it inherits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The address of a server that runs already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// How to speak with that address.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub transport: Option<McpTransport>,
+    /// Headers to send to it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Its tools need no approval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trust: bool,
+    /// The only tools of it that the agent may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_tools: Option<Vec<String>>,
+    /// The tools of it that the agent may not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude_tools: Vec<String>,
+}
+
+/// How an MCP server is spoken with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum McpTransport {
+    /// Its standard input and output.
+    #[default]
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// Server-sent events, as older servers do.
+    Sse,
+}
+
+/// What stands in place of a secret.
+const MASK: &str = "***";
+
+impl SessionConfig {
+    /// The same without the values that are likely to be secrets: what may be shown and kept.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mut config = self.clone();
+        for server in config.mcp_servers.values_mut() {
+            server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| MASK.clone_into(value));
+        }
+        config
+    }
 }

@@ -40,7 +40,7 @@ mod turn;
 mod usage;
 
 pub use body::{Body, Kind};
-pub use config::{ApprovalMode, SandboxMode, SessionConfig};
+pub use config::{ApprovalMode, McpServerConfig, McpTransport, SandboxMode, SessionConfig};
 pub use envelope::{Event, EventError};
 pub use fault::{ErrorCode, ErrorKind, Fault};
 pub use id::Id;

@@ -9,6 +9,7 @@ mod elicitation;
 mod errors;
 mod info;
 mod items;
+mod launch;
 mod live;
 mod names;
 mod permission;
@@ -20,6 +21,8 @@ mod subagents;
 mod terminals;
 mod updates;
 mod usage;
+
+pub use launch::AGENT;
 
 use crate::Source;
 

@@ -4,6 +4,7 @@ mod assistant;
 mod control;
 mod errors;
 mod items;
+mod launch;
 mod live;
 mod results;
 mod stream;
@@ -11,6 +12,8 @@ mod system;
 mod tasks;
 mod turn;
 mod user;
+
+pub use launch::AGENT;
 
 use crate::Source;
 

@@ -8,11 +8,14 @@ mod errors;
 mod flat;
 mod functions;
 mod items;
+mod launch;
 mod live;
 mod names;
 mod responses;
 mod usage;
 mod user;
+
+pub use launch::AGENT;
 
 use crate::Source;
 

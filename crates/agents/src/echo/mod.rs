@@ -1,7 +1,10 @@
 //! Echo: built in, without a process. It repeats its task, so that clients and tests have an agent that never
 //! surprises.
 
+mod driver;
 mod live;
+
+pub use driver::AGENT;
 
 use crate::Source;
 

@@ -2,10 +2,13 @@
 
 mod errors;
 mod items;
+mod launch;
 mod live;
 mod raw;
 mod results;
 mod usage;
+
+pub use launch::AGENT;
 
 use crate::Source;
 

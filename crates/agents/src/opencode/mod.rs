@@ -7,6 +7,7 @@ mod changes;
 mod chatter;
 mod clock;
 mod errors;
+mod launch;
 mod messages;
 mod next;
 mod next_stream;
@@ -24,6 +25,8 @@ mod steps;
 mod tools;
 mod turn;
 mod wire;
+
+pub use launch::AGENT;
 
 use crate::Source;
 

@@ -9,7 +9,7 @@ mod session;
 mod turns;
 
 use foldhash::{HashMap, HashMapExt as _};
-use switchboard_event::{Body, Event, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
+use switchboard_event::{Body, Decider, Event, Fault, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
 
 pub use session::Ending;
 
@@ -45,14 +45,18 @@ pub struct Scribe {
     turns: u32,
     turn: Option<u32>,
     last_turn: Option<TurnStatus>,
-    last_error: Option<switchboard_event::Fault>,
+    last_error: Option<Fault>,
     /// What is open, by the agent's ids.
     open: HashMap<Id, Open>,
     names: Names,
     opened: u64,
     requests: Vec<OpenRequest>,
+    /// Who decided what is about to be answered.
+    decided: Vec<(Id, Decider)>,
     interrupted: bool,
     stopping: Option<Why>,
+    /// What went wrong, should it turn out that something did.
+    suspected: Option<Fault>,
     exit: Option<(Option<i32>, Option<i32>)>,
 }
 
@@ -108,8 +112,10 @@ impl Scribe {
             names: Names::new(run),
             opened: 0,
             requests: Vec::new(),
+            decided: Vec::new(),
             interrupted: false,
             stopping: None,
+            suspected: None,
             exit: None,
         }
     }

@@ -139,14 +139,24 @@ impl Scribe {
 
     fn ending(&self) -> Ending {
         use switchboard_event::{ErrorCode, TurnStatus};
+        // In the middle of a turn, what an earlier one failed of is no reason.
+        let own = self.last_error.clone().filter(|_| self.turn.is_none());
         let failed = |message: &str| Ending {
             reason: EndReason::Failed,
-            error: Some(self.last_error.clone().unwrap_or_else(|| Fault::new(ErrorCode::ProtocolError, message))),
+            error: own
+                .clone()
+                .or_else(|| self.suspected.clone())
+                .or_else(|| self.last_error.clone())
+                .or_else(|| Some(Fault::new(ErrorCode::ProtocolError, message))),
         };
         match (self.stopping, self.turn.is_some(), self.last_turn) {
             (Some(Why::Timeout), ..) => Ending {
                 reason: EndReason::Timeout,
                 error: Some(Fault::new(ErrorCode::Timeout, "the session took too long")),
+            },
+            (Some(Why::MaxTurns), ..) => Ending {
+                reason: EndReason::Failed,
+                error: Some(Fault::new(ErrorCode::MaxTurns, "the limit of turns was reached")),
             },
             (Some(Why::Cancelled), true, _) => Ending { reason: EndReason::Cancelled, error: None },
             (_, true, _) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
@@ -175,6 +185,11 @@ impl Scribe {
 
     pub(crate) fn stopping(&mut self, why: Why) {
         self.stopping = Some(why);
+    }
+
+    /// What went wrong, should it turn out that something did.
+    pub(crate) fn suspect(&mut self, fault: Fault) {
+        self.suspected = Some(fault);
     }
 
     pub(crate) fn exited(&mut self, code: Option<i32>, signal: Option<i32>) {

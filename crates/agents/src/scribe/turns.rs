@@ -1,8 +1,12 @@
 //! Turns and requests.
 
-use switchboard_event::{Body, Id, RequestOpened, RequestResolved, TurnCompleted, TurnStarted, TurnStatus};
+use switchboard_event::{
+    Body, Decider, ErrorCode, Fault, Id, Outcome, RequestOpened, RequestResolved, Stop, TurnCompleted, TurnStarted,
+    TurnStatus,
+};
 
 use super::{OpenRequest, Place, Scribe};
+use crate::Why;
 
 impl Scribe {
     /// A turn began. One that is still open is closed first.
@@ -45,6 +49,11 @@ impl Scribe {
 
     pub(super) fn end_turn(&mut self, mut turn: TurnCompleted) {
         turn.cost_usd = turn.cost_usd.filter(|cost| cost.is_finite());
+        if self.stopping == Some(Why::MaxTurns) && turn.status != TurnStatus::Completed {
+            // The agent only knows that it was stopped.
+            (turn.status, turn.stop) = (TurnStatus::Failed, Stop::MaxTurns);
+            turn.error = Some(Fault::new(ErrorCode::MaxTurns, "the limit of turns was reached"));
+        }
         self.last_turn = Some(turn.status);
         self.worked_ms = self.worked_ms.saturating_add(turn.duration_ms.unwrap_or(0));
         self.last_error = turn.error.clone().filter(|_| turn.status == TurnStatus::Failed);
@@ -75,12 +84,26 @@ impl Scribe {
     }
 
     /// A request was answered or withdrawn. False if it was not open: then nothing is written.
-    pub fn request_resolved(&mut self, resolved: RequestResolved) -> bool {
+    pub fn request_resolved(&mut self, mut resolved: RequestResolved) -> bool {
         let Some(index) = self.requests.iter().position(|open| open.id == resolved.request) else {
             return false;
         };
         let open = self.requests.remove(index);
+        if let Some(index) = self.decided.iter().position(|(request, _)| *request == open.id) {
+            resolved.by = self.decided.swap_remove(index).1;
+            if resolved.by == Decider::Timeout && resolved.outcome == Outcome::Declined {
+                resolved.outcome = Outcome::Expired;
+            }
+        }
         self.write_at(open.item, open.place, Body::RequestResolved(Box::new(resolved)));
         true
+    }
+
+    /// A request is about to be answered, and this is who decided.
+    pub(crate) fn decided(&mut self, request: &Id, by: Decider) {
+        if self.request_is_open(request) {
+            self.decided.retain(|(decided, _)| decided != request);
+            self.decided.push((request.clone(), by));
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! Script: built in, without a process. It performs its prompt line by line, so that clients, tests and demos see
 //! every kind of event. It touches no file and starts nothing: what it reports is made up, and the same every time.
 
+mod driver;
 mod live;
 mod offers;
 mod requests;
 mod stage;
 mod verb;
+
+pub use driver::AGENT;
 
 use crate::Source;
 
