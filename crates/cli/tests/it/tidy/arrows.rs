@@ -8,6 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("agents", &["event"]),
     ("dialects", &["event"]),
+    ("store", &["event"]),
     ("cli", &["agents", "dialects", "event"]),
     ("testkit", &["agents", "dialects", "event"]),
     ("xtask", &[]),
