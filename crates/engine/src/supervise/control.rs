@@ -88,6 +88,15 @@ impl Control {
         known.ok().and_then(|state| state.exit).unwrap_or_default()
     }
 
+    /// The same, for one who does not hold the agent.
+    pub fn ended(&self) -> impl Future<Output = Exit> + Send + use<> {
+        let mut state = self.state.clone();
+        async move {
+            let known = state.wait_for(|state| state.exit.is_some()).await;
+            known.ok().and_then(|state| state.exit).unwrap_or_default()
+        }
+    }
+
     /// Waits until no descendant is left and all pipes are closed. Says how many processes are left because we may not
     /// kill them: those that got the rights of another user. May be asked often, and dropped at any time.
     pub async fn gone(&self) -> usize {
