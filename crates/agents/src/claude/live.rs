@@ -2,7 +2,7 @@
 
 use switchboard_event::{Dir, Fault, Id, Level, Notice, Timestamp, Topic};
 
-use super::{control::Asks, items, stream::Stream, tasks::Tasks, turn::Books};
+use super::{control::Asks, items, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
 use crate::{Json, Object, Reader, Scribe, board};
 
 /// Reads Claude Code's stream.
@@ -21,7 +21,7 @@ pub struct Live {
     /// The to-do list that single calls change.
     pub(super) todos: items::Todos,
     /// What the user said and no turn has taken up yet.
-    pub(super) prompts: Vec<String>,
+    pub(super) waiting: Waiting,
     /// The error that Claude put in place of an answer.
     pub(super) fault: Option<Fault>,
     /// The HTTP status of the last call of the model that failed and was tried again.
@@ -64,6 +64,7 @@ impl Reader for Live {
     }
 
     fn end(&mut self, scribe: &mut Scribe) {
+        self.books.cut_off(scribe);
         self.board.end(scribe);
     }
 }
@@ -93,6 +94,8 @@ impl Live {
                 scribe.notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
             }
             "keep_alive" => scribe.notice(heartbeat(kind)),
+            // Newer than 2.1.197: what became of a prompt, by its id.
+            "command_lifecycle" => scribe.notice(Notice { status: fields.filled("state"), ..heartbeat(kind) }),
             "transcript_mirror" => scribe.notice(Notice::new(Topic::Echo).with_name(kind)),
             _ => {}
         }
