@@ -22,8 +22,14 @@ pub struct Asks {
     changed: VecDeque<(Id, Box<RawValue>)>,
     /// Tool calls that were not allowed.
     denied: VecDeque<Id>,
-    /// The tool call that a request is about, and what it would do.
-    calls: VecDeque<(Id, (Id, Option<Box<RawValue>>))>,
+    /// What a request is about.
+    calls: VecDeque<(Id, Subject)>,
+}
+
+/// A tool call that Claude asks about, and what it would do.
+struct Subject {
+    call: Id,
+    input: Option<Box<RawValue>>,
 }
 
 /// Something that we asked of Claude.
@@ -97,7 +103,7 @@ impl Live {
         let name = request.str("tool_name").unwrap_or_default();
         let opened = requests::of_tool(id, &name, request, &self.todos, scribe);
         if let Some(call) = &call {
-            remember(&mut self.asks.calls, (Id::from(id), (call.clone(), request.raw("input"))));
+            remember(&mut self.asks.calls, (Id::from(id), Subject { call: call.clone(), input: request.raw("input") }));
         }
         scribe.request_opened(call, opened);
     }
@@ -132,12 +138,13 @@ impl Live {
 
     /// A request about a tool call was decided: what was declined never runs, and what was changed runs changed.
     fn resolved(&mut self, mut resolved: RequestResolved, scribe: &mut Scribe) {
-        let (call, asked) = take(&mut self.asks.calls, &resolved.request).map_or((None, None), |(c, i)| (Some(c), i));
+        let subject = take(&mut self.asks.calls, &resolved.request);
+        let asked = subject.as_ref().and_then(|subject| subject.input.as_deref());
         // A yes always has an input; only another one is news.
-        resolved.input.take_if(|input| asked.as_ref().is_some_and(|asked| asked.get() == input.get()));
+        resolved.input.take_if(|input| asked.is_some_and(|asked| asked.get() == input.get()));
         let (outcome, input) = (resolved.outcome, resolved.input.clone());
         scribe.request_resolved(resolved);
-        let Some(call) = call else { return };
+        let Some(Subject { call, .. }) = subject else { return };
         match (outcome, input) {
             (Outcome::Declined | Outcome::Cancelled, _) => self.asks.denied(&call),
             (Outcome::Allowed, Some(input)) => self.change_input(call, input, scribe),

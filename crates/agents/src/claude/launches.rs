@@ -123,7 +123,10 @@ fn servers_and_their_secrets_are_in_a_file() {
     assert!(launch.args.contains(&allowed.to_owned()), "{:?}", launch.args);
     assert!(launch.args.contains(&"--disallowedTools=mcp__my_db__drop".to_owned()));
     let servers = &file(&launch, "mcp.json")["mcpServers"];
-    assert_eq!(servers["my db"], json!({ "type": "stdio", "command": "db", "args": ["-x"], "env": { "KEY": "secret" } }));
+    assert_eq!(
+        servers["my db"],
+        json!({ "type": "stdio", "command": "db", "args": ["-x"], "env": { "KEY": "secret" } })
+    );
     assert_eq!((&servers["web"]["type"], &servers["old"]["type"]), (&json!("http"), &json!("sse")));
     let hooks = &file(&launch, "settings.json")["hooks"]["PreToolUse"];
     let matchers: Vec<_> = hooks.as_array().unwrap().iter().map(|hook| hook["matcher"].as_str().unwrap()).collect();
@@ -185,7 +188,8 @@ fn a_one_shot_cannot_ask_and_so_must_be_allowed() {
 
 #[test]
 fn rules_of_the_user_make_asking_weaker() {
-    let machine = || Machine::default().with_file("~/.claude/settings.json", r#"{"permissions":{"allow":["Bash(ls *)"]}}"#);
+    let machine =
+        || Machine::default().with_file("~/.claude/settings.json", r#"{"permissions":{"allow":["Bash(ls *)"]}}"#);
     let weaker = |config: &Value| Wish { machine: machine(), ..Wish::of(config) }.launch(&AGENT).unwrap().weaker;
     assert!(weaker(&json!({}))[0].contains("/home/user/.claude/settings.json"));
     assert!(weaker(&json!({ "approvalMode": "autoAll" })).is_empty());
@@ -214,10 +218,16 @@ fn logged_in_or_not() {
 #[test]
 fn its_own_files_are_understood() {
     let machine = Machine::default()
-        .with_file("~/.claude/settings.json", r#"{"model":"opus","env":{"A":"secret"},"sandbox":{"enabled":true},
-            "permissions":{"defaultMode":"acceptEdits","allow":["Bash(ls *)"],"deny":["WebFetch"],"ask":["Edit"]}}"#)
-        .with_file("~/.claude.json", r#"{"mcpServers":{"a":{"command":"a-server"}},
-            "projects":{"/home/user/project":{"mcpServers":{"b":{"type":"http","url":"https://b"}}},"/other":{}}}"#)
+        .with_file(
+            "~/.claude/settings.json",
+            r#"{"model":"opus","env":{"A":"secret"},"sandbox":{"enabled":true},
+            "permissions":{"defaultMode":"acceptEdits","allow":["Bash(ls *)"],"deny":["WebFetch"],"ask":["Edit"]}}"#,
+        )
+        .with_file(
+            "~/.claude.json",
+            r#"{"mcpServers":{"a":{"command":"a-server"}},
+            "projects":{"/home/user/project":{"mcpServers":{"b":{"type":"http","url":"https://b"}}},"/other":{}}}"#,
+        )
         .with_file("/home/user/project/.mcp.json", r#"{"mcpServers":{"c":{"type":"sse","url":"https://c"},"d":7}}"#)
         .with_file("/home/user/project/.claude/settings.json", r#"{"permissions":{"defaultMode":"plan"}}"#)
         .with_file("/home/user/project/.claude/settings.local.json", "not json");
@@ -229,18 +239,21 @@ fn its_own_files_are_understood() {
             json!([found.file, config, found.remarks])
         })
         .collect();
-    assert_eq!(json!(told), json!([
-        ["/home/user/.claude.json", { "mcpServers": { "a": { "command": "a-server" },
-            "b": { "type": "http", "url": "https://b" } } }, []],
-        ["/home/user/project/.mcp.json", { "mcpServers": { "c": { "type": "sse", "url": "https://c" } } }, []],
-        ["/home/user/.claude/settings.json", { "model": "opus", "approvalMode": "autoEdit",
-            "allowedTools": ["Bash(ls *)"], "blockedTools": ["WebFetch"] }, [
-            "acceptEdits also moves and deletes files in the folder without asking",
-            "Claude Code's own sandbox is on; it is off in a sandbox of ours",
-            "has no word here: env",
-            "has no word here: permissions.ask"]],
-        ["/home/user/project/.claude/settings.json", {}, ["the mode `plan` has no word here; set it in the session"]],
-        ["/home/user/project/.claude/settings.local.json", {},
-            ["this is no JSON object, and Claude Code ignores it"]],
-    ]));
+    assert_eq!(
+        json!(told),
+        json!([
+            ["/home/user/.claude.json", { "mcpServers": { "a": { "command": "a-server" },
+                "b": { "type": "http", "url": "https://b" } } }, []],
+            ["/home/user/project/.mcp.json", { "mcpServers": { "c": { "type": "sse", "url": "https://c" } } }, []],
+            ["/home/user/.claude/settings.json", { "model": "opus", "approvalMode": "autoEdit",
+                "allowedTools": ["Bash(ls *)"], "blockedTools": ["WebFetch"] }, [
+                "acceptEdits also moves and deletes files in the folder without asking",
+                "Claude Code's own sandbox is on; it is off in a sandbox of ours",
+                "has no word here: env",
+                "has no word here: permissions.ask"]],
+            ["/home/user/project/.claude/settings.json", {}, ["the mode `plan` has no word here; set it in the session"]],
+            ["/home/user/project/.claude/settings.local.json", {},
+                ["this is no JSON object, and Claude Code ignores it"]],
+        ])
+    );
 }

@@ -25,7 +25,8 @@ const WORK: &str = r#"
     > {"disarm":"settle"}
 "#;
 
-const RESULT: &str = r#"{"in":{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1"}}"#;
+const RESULT: &str =
+    r#"{"in":{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1"}}"#;
 const IDLE: &str = r#"{"in":{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s1"}}"#;
 const SETTLED: &str = r#"> "settled""#;
 
@@ -104,7 +105,14 @@ const READ: &str =
 
 #[test]
 fn a_prompt_joins_the_turn_that_runs() {
-    play(&[STEER, "= {\"kind\":\"item.completed\",\"data\":{\"item\":{\"type\":\"user_message\",\"queued\":true}}}", READ, RESULT, IDLE, SETTLED]);
+    play(&[
+        STEER,
+        "= {\"kind\":\"item.completed\",\"data\":{\"item\":{\"type\":\"user_message\",\"queued\":true}}}",
+        READ,
+        RESULT,
+        IDLE,
+        SETTLED,
+    ]);
 }
 
 #[test]
@@ -147,7 +155,16 @@ fn an_interrupt_of_an_old_version_is_no_failure() {
 #[test]
 fn an_interrupt_with_nothing_to_stop_harms_nobody() {
     let answer = r#"{"in":{"type":"control_response","response":{"subtype":"success","request_id":"switchboard-1"}}}"#;
-    check(&[HELLO, r#"{"cmd":"interrupt"}"#, r#"> {"send":{"request":{"subtype":"interrupt"}}}"#, answer, WORK, RESULT, IDLE, SETTLED]);
+    check(&[
+        HELLO,
+        r#"{"cmd":"interrupt"}"#,
+        r#"> {"send":{"request":{"subtype":"interrupt"}}}"#,
+        answer,
+        WORK,
+        RESULT,
+        IDLE,
+        SETTLED,
+    ]);
 }
 
 #[test]
@@ -349,8 +366,7 @@ fn nothing_is_left_without_an_answer() {
 
 #[test]
 fn settings_change_in_a_session() {
-    play(&[
-        r#"{"cmd":{"set_model":"opus"}}
+    play(&[r#"{"cmd":{"set_model":"opus"}}
            > {"send":{"request_id":"switchboard-1","request":{"subtype":"set_model","model":"opus"}}}
            {"in":{"type":"control_response","response":{"subtype":"success","request_id":"switchboard-1"}}}
            = {"kind":"session.updated","data":{"info":{"model":"opus"}}}
@@ -364,8 +380,7 @@ fn settings_change_in_a_session() {
            {"cmd":{"set_mode":"bypassPermissions"}}
            > {"refused":"Claude Code cannot stop asking in a session that began with asking"}
            {"cmd":{"set_option":["x","y"]}}
-           > {"refused":"Claude Code has no setting `x`"}"#,
-    ]);
+           > {"refused":"Claude Code has no setting `x`"}"#]);
 }
 
 #[test]

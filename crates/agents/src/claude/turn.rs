@@ -46,10 +46,8 @@ impl Books {
     /// Counts a reply, once.
     pub fn reply(&mut self, usage: Usage, scribe: &mut Scribe) {
         self.placeholder = None;
-        if let Some(key) = &usage.key {
-            if !self.seen.insert(key) {
-                return;
-            }
+        if usage.key.as_ref().is_some_and(|key| !self.seen.insert(key)) {
+            return;
         }
         entry(&mut self.counted, usage.model.as_deref().unwrap_or_default()).add(&usage);
         scribe.usage(usage);
