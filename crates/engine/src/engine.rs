@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use crate::{
     Machine, StartError, StartRequest, find,
     hub::Head,
-    owner,
+    owner, recover,
     session::{Actor, Journal, Link, Parts, Private, Session},
     supervise::{self, Confinement, Running, Spec},
 };
@@ -57,12 +57,12 @@ impl Engine {
         &self.log
     }
 
-    /// Ends what a crash of another process left open.
+    /// Ends the sessions that a crash of another process left open. Says how many.
     ///
     /// # Errors
     /// If the log cannot be read or written.
-    pub fn recover(&self) -> Result<(), StartError> {
-        Ok(())
+    pub fn recover(&self) -> Result<usize, StartError> {
+        Ok(recover::recover(&*self.log, &self.machine)?)
     }
 
     /// Starts a session, or continues one.

@@ -8,6 +8,7 @@ mod hub;
 mod machine;
 mod owner;
 mod policy;
+mod recover;
 mod request;
 mod session;
 pub mod supervise;

@@ -156,7 +156,7 @@ impl Actor {
                 }
             }
             Arrival::Exited(exit) => self.exited(exit),
-            Arrival::Answer(request, answer) => self.answered(&request, answer),
+            Arrival::Answer(request, answer) => self.answered(&request, &answer),
             Arrival::Stream(SseEvent::Opened) => self.signal(Signal::StreamOpened),
             Arrival::Stream(SseEvent::Data(data)) => self.hear(&data),
             Arrival::Stream(SseEvent::Closed(_)) => self.signal(Signal::StreamClosed),

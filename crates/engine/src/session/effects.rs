@@ -70,9 +70,9 @@ impl Actor {
         self.record(&record);
     }
 
-    pub(super) fn answered(&mut self, request: &HttpRequest, answer: Result<(u16, Vec<u8>), String>) {
+    pub(super) fn answered(&mut self, request: &HttpRequest, answer: &Result<(u16, Vec<u8>), String>) {
         let HttpRequest { id, method, path, .. } = request;
-        let (status, body, error) = match &answer {
+        let (status, body, error) = match answer {
             Ok((status, body)) => (Some(*status), content(body), None),
             Err(error) => (None, None, Some(error.as_str())),
         };
