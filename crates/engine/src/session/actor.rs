@@ -4,6 +4,7 @@ use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use switchboard_agents::{Agent, Driver, Effect, Effects, Lines, Note, Prompt, Record, Signal, Translator, Why};
 use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
+use switchboard_store::Run;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
@@ -31,6 +32,8 @@ pub(crate) struct Parts {
     pub outcome: watch::Sender<Option<Outcome>>,
     pub journal: Journal,
     pub private: Option<Private>,
+    /// The processes of the run.
+    pub run: Option<Run>,
     pub audience: Audience,
     pub stay: bool,
     pub limits: Limits,
