@@ -7,7 +7,7 @@ use std::{
         unix::{net::UnixStream as Socket, process::CommandExt as _},
     },
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command},
 };
 
 use rustix::io::Errno;
