@@ -21,7 +21,7 @@ mod gemini;
 mod opencode;
 mod script;
 
-pub use framing::Lines;
+pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
 pub use reader::{Note, Reader, Start, Why};
 pub use record::{Record, RecordBody};
