@@ -69,9 +69,8 @@ fn describe(agent: &Inspected, text: &mut String) {
         Installed::TooOld => format!("{version} is too old{tested}"),
         Installed::Missing => "not installed".to_owned(),
     };
-    // Writing to a string does not fail.
-    drop(writeln!(text, "{:<10} {}: {state}", agent.name, agent.title));
-    let mut line = |name: &str, value: &str| drop(writeln!(text, "{:<10}   {name}: {value}", ""));
+    text.push_str(&format!("{:<10} {}: {state}\n", agent.name, agent.title));
+    let mut line = |name: &str, value: &str| text.push_str(&format!("{:<10}   {name}: {value}\n", ""));
     if let Some(path) = &agent.path {
         line("program", &path.to_string_lossy());
     }
@@ -122,12 +121,12 @@ fn config(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failur
             found.config = found.config.masked();
             if args.json {
                 let line = serde_json::json!({ "agent": agent.name, "file": found.file, "config": found.config, "remarks": found.remarks });
-                drop(writeln!(text, "{line}"));
+                text.push_str(&format!("{line}\n"));
                 continue;
             }
             let config = serde_json::to_string_pretty(&found.config).unwrap_or_default();
-            drop(writeln!(text, "{} {}\n{config}", agent.name, found.file.display()));
-            found.remarks.iter().for_each(|remark| drop(writeln!(text, "  ({remark})")));
+            text.push_str(&format!("{} {}\n{config}\n", agent.name, found.file.display()));
+            found.remarks.iter().for_each(|remark| text.push_str(&format!("  ({remark})\n")));
         }
     }
     if text.is_empty() && !args.json {

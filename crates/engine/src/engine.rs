@@ -188,7 +188,7 @@ impl Engine {
             used: continued.map(|past| past.used).unwrap_or_default(),
             counts_turns: prepared.launch.counts_turns,
         });
-        tokio::spawn(run(actor, request.prompt, prepared.remarks));
+        tokio::spawn(perform(actor, request.prompt, prepared.remarks));
         Ok(Session { id, seen, head, log: self.log.clone(), orders, outcome: ended })
     }
 
@@ -259,7 +259,7 @@ impl Engine {
     }
 }
 
-async fn run(mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
+async fn perform(mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
     for remark in remarks {
         actor.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(remark));
     }

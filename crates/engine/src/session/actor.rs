@@ -2,7 +2,9 @@
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
-use switchboard_agents::{Agent, Driver, Effect, Effects, Lines, Note, Prompt, Record, Signal, Translator, Why};
+use switchboard_agents::{
+    Agent, BoundedLines, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
+};
 use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
 use switchboard_store::Run;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -46,7 +48,7 @@ pub(crate) struct Parts {
 /// The actor of one session.
 pub(crate) struct Actor {
     pub(super) parts: Parts,
-    pub(super) lines: Lines,
+    pub(super) lines: BoundedLines,
     pub(super) stderr: Stderr,
     pub(super) desk: Desk,
     pub(super) timers: Timers,
@@ -81,7 +83,7 @@ impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
             parts,
-            lines: Lines::default(),
+            lines: BoundedLines::default(),
             stderr: Stderr::default(),
             desk: Desk::default(),
             timers: Timers::default(),
@@ -168,8 +170,20 @@ impl Actor {
 
     pub(super) fn hear_bytes(&mut self, bytes: &[u8]) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.push(bytes, |line| self.hear(line));
+        lines.push(bytes, |frame| self.hear_frame(&frame));
         self.lines = lines;
+    }
+
+    /// A line, or a piece of one that is too long to be read: it is kept, and the session goes on.
+    pub(super) fn hear_frame(&mut self, frame: &Frame<'_>) {
+        match frame {
+            Frame::Line(line) => self.hear(line),
+            Frame::Piece { bytes, .. } => {
+                let mut events = Vec::new();
+                self.parts.translator.piece(bytes, (self.parts.machine.now)(), &mut events);
+                self.told(events);
+            }
+        }
     }
 
     /// The agent said something.

@@ -16,7 +16,7 @@ const GONE: Duration = Duration::from_secs(10);
 impl Actor {
     pub(super) async fn finish(mut self) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.finish(|line| self.hear(line));
+        lines.finish(|frame| self.hear_frame(&frame));
         if let Some(line) = self.stderr.finish() {
             self.note(&Note::Stderr(&line));
         }
