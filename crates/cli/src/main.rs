@@ -13,6 +13,9 @@ use args::{Args, Command};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
+        return code;
+    }
     let result = match Args::parse().command {
         Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -8,7 +8,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("agents", &["event"]),
     ("dialects", &["event"]),
-    ("cli", &["agents", "dialects", "event"]),
+    ("engine", &[]),
+    ("cli", &["agents", "dialects", "engine", "event"]),
     ("testkit", &["agents", "dialects", "event"]),
     ("xtask", &[]),
 ];

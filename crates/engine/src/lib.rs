@@ -1,0 +1,3 @@
+//! Runs coding agents. Not how they speak (`switchboard-agents`), nor how clients hear of it.
+
+pub mod supervise;
