@@ -5,6 +5,8 @@
 mod agent;
 pub mod diff;
 mod driver;
+#[cfg(test)]
+mod driver_tests;
 mod framing;
 mod json;
 mod launch;
