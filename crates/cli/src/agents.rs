@@ -1,7 +1,6 @@
 //! `switchboard agents`: what is installed, what it can do, how to install the rest.
 
 use std::{
-    fmt::Write as _,
     io::{self, Write as _},
     path::PathBuf,
 };
