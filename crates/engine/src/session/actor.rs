@@ -79,6 +79,9 @@ pub(super) enum Outgoing {
     CloseInput,
 }
 
+/// So many events are committed at once, if that many come at once.
+const BATCH: usize = 1024;
+
 impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
@@ -112,6 +115,13 @@ impl Actor {
     pub async fn run(mut self, first: Option<Prompt>) {
         self.begin(first);
         while self.settle().await && !self.is_over() {
+            if !self.todo.is_empty() {
+                // A built-in agent has much to say: whoever wants it to stop is heard in between.
+                if let Ok((order, reply)) = self.parts.orders.try_recv() {
+                    self.ordered(order, reply).await;
+                }
+                continue;
+            }
             tokio::select! {
                 ordered = self.parts.orders.recv() => match ordered {
                     Some((order, reply)) => self.ordered(order, reply).await,
@@ -244,9 +254,12 @@ impl Actor {
         }
     }
 
-    /// Does all that is to be done, commits it, and sends what may be sent then. False if it cannot be written down.
+    /// Does what is to be done, or much of it, commits it, and sends what may be sent then. False if it cannot be
+    /// written down.
     async fn settle(&mut self) -> bool {
-        while let Some(effect) = self.todo.pop_front() {
+        while self.parts.journal.pending() < BATCH
+            && let Some(effect) = self.todo.pop_front()
+        {
             self.perform(effect);
         }
         if let Err(error) = self.parts.journal.commit().await {
