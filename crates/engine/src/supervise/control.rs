@@ -88,8 +88,11 @@ impl Control {
         known.ok().and_then(|state| state.exit).unwrap_or_default()
     }
 
-    /// Waits until no descendant is left and all pipes are closed. Says how many processes are left because we may not
-    /// kill them: those that got the rights of another user. May be asked often, and dropped at any time.
+    /// Waits until no descendant is left; then the agent's outputs have an end. Says how many processes are left because
+    /// we may not kill them: those that got the rights of another user. May be asked often, and dropped at any time.
+    ///
+    /// It takes milliseconds from the agent's end. If it takes seconds, somebody has stopped the supervisor, or a
+    /// process hangs in the kernel: [`sweep`](super::sweep) kills the supervisor too.
     pub async fn gone(&self) -> usize {
         let mut state = self.state.clone();
         let known = state.wait_for(|state| state.gone.is_some()).await;
