@@ -71,7 +71,7 @@ impl Link {
         });
         self.tasks.spawn(read(stdout, self.arrivals.clone(), Arrival::Stdout, Some(Arrival::StdoutEnd)));
         self.tasks.spawn(read(stderr, self.arrivals.clone(), Arrival::Stderr, None));
-        let (exit, arrivals) = (control.ended(), self.arrivals.clone());
+        let (exit, arrivals) = (control.exit(), self.arrivals.clone());
         self.tasks.spawn(async move {
             // If nobody takes it, the session is over.
             drop(arrivals.send(Arrival::Exited(exit.await)).await);
