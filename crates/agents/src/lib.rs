@@ -8,6 +8,7 @@ mod driver;
 mod framing;
 mod json;
 mod launch;
+mod mend;
 mod reader;
 mod record;
 mod scribe;
@@ -31,6 +32,7 @@ pub use driver::{
 pub use framing::Lines;
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
+pub use mend::Mender;
 pub use reader::{Note, Reader, Start, Why};
 pub use record::{Record, RecordBody};
 pub use scribe::{Ending, Scribe};
