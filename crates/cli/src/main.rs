@@ -6,6 +6,8 @@ mod failure;
 mod host;
 mod schema;
 mod translate;
+#[cfg(test)]
+mod view;
 
 use std::{io::Write as _, process::ExitCode};
 
