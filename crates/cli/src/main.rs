@@ -10,6 +10,8 @@ mod host;
 mod run;
 mod schema;
 mod translate;
+#[cfg(test)]
+mod view;
 
 use std::{io::Write as _, process::ExitCode};
 
