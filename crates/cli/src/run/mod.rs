@@ -2,6 +2,8 @@
 
 mod args;
 mod machine;
+mod person;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -9,21 +11,26 @@ use switchboard_engine::{Audience, Engine, Outcome};
 use switchboard_event::EndReason;
 use switchboard_store::Filter;
 
+use signals::Signals;
+
 pub use args::Run;
 
-use crate::{data, dialects, failure::Failure, host};
+use crate::{data, dialects, failure::Failure, host, terminal::Terminal};
 
 /// Runs the command.
 pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
-    let mut request = args.request(Audience::Nobody)?;
+    let terminal = Terminal::new();
+    let audience = if dialect.is_none() && terminal.can_ask() { Audience::Client } else { Audience::Nobody };
+    let mut request = args.request(audience)?;
     let engine = data::engine(args.data.clone())?;
     request.resume = args.resume.as_deref().map(|what| find(&engine, what)).transpose()?;
     host::runtime()?.block_on(async {
+        let mut signals = Signals::new().map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")))?;
         let session = engine.start(request).await?;
         let written = match dialect {
-            Some(dialect) => machine::follow(&session, dialect).await,
-            None => machine::follow(&session, dialects::find("unified")?).await,
+            Some(dialect) => machine::follow(&session, dialect, &mut signals).await,
+            None => person::follow(&session, args, &terminal, &mut signals).await,
         };
         if written.is_err() {
             // Whoever read us is gone, and nobody else wants this.
