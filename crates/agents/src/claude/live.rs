@@ -31,6 +31,8 @@ pub struct Live {
     /// A task ended in the background: the next turn is about that.
     pub(super) woken: bool,
     pub(super) made_up: u32,
+    /// The session's id, if all that said it so far came before the session told about itself.
+    early: Option<String>,
     /// Session events, which older descriptions of Claude Code have in place of its stream.
     board: board::Live,
 }
@@ -45,9 +47,7 @@ impl Reader for Live {
         if dir == Dir::Out {
             return self.sent(&fields, scribe);
         }
-        if let Some(session) = fields.str("session_id") {
-            scribe.identify(&session);
-        }
+        self.identify(&fields, scribe);
         match fields.str("type").as_deref() {
             Some("stream_event") => self.stream_event(&fields, scribe),
             Some("assistant") => self.assistant(&fields, scribe),
@@ -64,6 +64,7 @@ impl Reader for Live {
     }
 
     fn end(&mut self, scribe: &mut Scribe) {
+        scribe.identify(self.early.as_deref().unwrap_or_default());
         self.books.cut_off(scribe);
         self.board.end(scribe);
     }
@@ -79,6 +80,18 @@ impl Live {
             Some("keep_alive") => scribe.notice(heartbeat("keep_alive")),
             Some(other) => scribe.notice(Notice::new(Topic::Control).with_name(other)),
             None => {}
+        }
+    }
+
+    /// Who it is. Hooks and changes of state come before `init`, which says what the session is: the beginning of a
+    /// session waits for it.
+    fn identify(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let Some(session) = fields.str("session_id") else { return };
+        let early = fields.is("type", "system")
+            && fields.str("subtype").is_some_and(|kind| kind == "session_state_changed" || kind.starts_with("hook_"));
+        match early {
+            true => self.early = Some(session.into_owned()),
+            false => scribe.identify(&session),
         }
     }
 
