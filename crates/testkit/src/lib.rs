@@ -7,6 +7,7 @@ pub mod dice;
 pub mod generate;
 pub mod ledger;
 pub mod minimise;
+pub mod model;
 pub mod mutate;
 pub mod parallel;
 pub mod play;

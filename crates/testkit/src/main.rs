@@ -1,4 +1,4 @@
-//! The test kit as a program, for `cargo xtask`: fuzzing, soaking, and streams for benchmarks.
+//! The test kit as a program, for `cargo xtask`: fuzzing, soaking, streams for benchmarks, and the scripted model.
 
 mod commands;
 
@@ -10,7 +10,7 @@ use std::{
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "switchboard-testkit", about = "Fuzzing, soaking, and streams for benchmarks")]
+#[command(name = "switchboard-testkit", about = "Fuzzing, soaking, streams for benchmarks, and the scripted model")]
 struct Args {
     #[command(subcommand)]
     command: Command,
@@ -22,6 +22,7 @@ enum Command {
     Soak(commands::soak::Soak),
     Stream(commands::stream::Stream),
     List(commands::list::List),
+    Model(commands::model::Model),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Soak(args) => commands::soak::run(&args),
         Command::Stream(args) => commands::stream::run(&args),
         Command::List(args) => commands::list::run(&args),
+        Command::Model(args) => commands::model::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 
 pub mod fuzz;
 pub mod list;
+pub mod model;
 pub mod soak;
 pub mod stream;
 
