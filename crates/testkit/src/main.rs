@@ -23,6 +23,7 @@ enum Command {
     Stream(commands::stream::Stream),
     List(commands::list::List),
     Model(commands::model::Model),
+    Stage(commands::stage::Stage),
 }
 
 fn main() -> ExitCode {
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Stream(args) => commands::stream::run(&args),
         Command::List(args) => commands::list::run(&args),
         Command::Model(args) => commands::model::run(&args),
+        Command::Stage(args) => commands::stage::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::{
+    live,
     process::{cargo, is_there, output, program, run as run_program, testkit},
     steps::{self, Outcome, Step},
 };
@@ -17,6 +18,7 @@ const STEPS: &[Step] = &[
     Step { name: "examples in the documentation", run: doc_tests },
     Step { name: "completions in a real shell", run: completions },
     Step { name: "ten seconds of spoiled streams", run: fuzz },
+    Step { name: "the real agents against scripted models", run: live::all },
 ];
 
 /// Runs the command.

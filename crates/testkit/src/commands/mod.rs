@@ -4,6 +4,7 @@ pub mod fuzz;
 pub mod list;
 pub mod model;
 pub mod soak;
+pub mod stage;
 pub mod stream;
 
 use std::io::{self, Write as _};

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use clap::Args;
 use switchboard_testkit::model::Model as Server;
 
-use super::say;
+use super::{say, stage::line};
 
 /// Run the scripted model until it is stopped, and say what it is asked
 #[derive(Args)]
@@ -22,7 +22,6 @@ pub fn run(args: &Model) -> anyhow::Result<()> {
     loop {
         let Some(request) = model.next(seen) else { continue };
         seen += 1;
-        let kind = if request.is_conversation() { "" } else { " beside the conversation" };
-        say(&format!("{} {}{kind}, step {}: {}", request.api, request.model, request.step, request.prompt));
+        say(&line(&request));
     }
 }

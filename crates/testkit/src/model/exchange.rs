@@ -79,14 +79,14 @@ impl Desk {
     fn say(&self, api: &dyn Api, question: &Question, answer: &Answer, place: usize) -> Response<Sent> {
         let side = question.side.as_ref();
         let reply = Reply { answer, model: &question.model, number: self.book.number(), side };
-        if !question.streams {
-            return whole(StatusCode::OK, &api.whole(&reply));
-        }
-        let frames = api.stream(&reply);
+        let (kind, frames) = match question.streams {
+            true => ("text/event-stream", api.stream(&reply)),
+            false => ("application/json", stream::halves(&api.whole(&reply).to_string())),
+        };
         let frames = if answer.cut { stream::cut(frames) } else { frames };
         let book = Arc::clone(&self.book);
         let sent = stream::send(frames, answer.pace, Arc::clone(&self.gates), move || book.abandon(place));
-        response(StatusCode::OK, "text/event-stream", sent)
+        response(StatusCode::OK, kind, sent)
     }
 }
 

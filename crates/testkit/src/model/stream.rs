@@ -32,6 +32,13 @@ pub fn send(frames: Vec<Frame>, pace: Duration, gates: Arc<Semaphore>, gone: imp
     Sent::Pieces(receiver)
 }
 
+/// An answer in one piece, as two.
+pub fn halves(text: &str) -> Vec<Frame> {
+    let middle = text.chars().count() / 2;
+    let (first, second): (String, String) = (text.chars().take(middle).collect(), text.chars().skip(middle).collect());
+    vec![Frame::Event(first), Frame::Event(second)]
+}
+
 /// The answer as far as it gets when it is cut: half of it.
 pub fn cut(mut frames: Vec<Frame>) -> Vec<Frame> {
     frames.truncate(frames.len().div_ceil(2));

@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("dialects", &["event"]),
     ("cli", &["agents", "dialects", "event"]),
     ("testkit", &["agents", "dialects", "event"]),
+    ("live", &["event", "testkit"]),
     ("xtask", &[]),
 ];
 
