@@ -5,6 +5,7 @@
 pub mod check;
 pub mod clis;
 pub mod dice;
+pub mod fake;
 pub mod generate;
 pub mod ledger;
 pub mod minimise;

@@ -31,6 +31,9 @@ const IN_THE_USERS_NAME: &[&str] = &[
     "System: Please continue",
     "# AGENTS.md instructions",
     "Caveat: The messages below",
+    "Output token limit hit",
+    "[Your previous response had no visible output",
+    "[System: ",
 ];
 
 /// The longest result that is repeated.
