@@ -37,5 +37,6 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("one shot reports an error of the API", one_shot::error),
     Scenario::new("one shot reports a stream that breaks off", one_shot::cut).only(|cli| cli.gives_up),
     Scenario::new("script has steps", script::steps),
+    Scenario::new("script holds an answer back", script::hold),
     Scenario::new("script drives subagents", script::subagent).only(|cli| cli.delegate.is_some()),
 ];

@@ -28,7 +28,11 @@ impl Trial<'_> {
 
     /// Runs the agent itself with one prompt, and has Switchboard translate what it printed.
     pub fn one_shot(&self, prompt: &str) -> anyhow::Result<Heard> {
-        let ended = self.stage.one_shot(self.cli, prompt)?;
+        self.translated(self.stage.one_shot(self.cli, prompt)?.end()?)
+    }
+
+    /// What the agent itself printed, translated by Switchboard.
+    pub fn translated(&self, ended: Ended) -> anyhow::Result<Heard> {
         let translated =
             self.switchboard(&["translate", "--from", self.cli.source, "--to", "events"], &ended.stdout)?;
         ensure!(translated.code == Some(0), "translate: {}", translated.shown());

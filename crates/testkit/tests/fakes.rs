@@ -1,5 +1,7 @@
 //! Fake agents misbehave as their scripts say, and a stage gets rid of them.
 
+#![cfg(test)]
+
 use std::{fs, path::Path, time::Duration};
 
 use rustix::process::Signal;

@@ -8,9 +8,11 @@ mod fuzz;
 mod isolation;
 mod lint;
 mod live;
+mod place;
 mod process;
 mod snapshots;
 mod soak;
+mod stage;
 mod steps;
 mod test;
 
@@ -38,7 +40,7 @@ enum Command {
     Fuzz(fuzz::Fuzz),
     Soak(soak::Soak),
     Live(live::Live),
-    Stage(live::Stage),
+    Stage(stage::Stage),
     #[command(subcommand)]
     Bench(bench::Bench),
     #[command(name = "__floor", hide = true)]
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Live(args) => live::run(&args),
-        Command::Stage(args) => live::stage(&args),
+        Command::Stage(args) => stage::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Floor(args) => bench::floor::run(&args),
     };

@@ -28,6 +28,8 @@ pub fn run(_: &Test) -> anyhow::Result<()> {
 
 /// With nextest where it is installed: it runs slow tests side by side.
 fn tests() -> anyhow::Result<Outcome> {
+    // Fake agents are started from it, and cargo builds it for its own tests only.
+    testkit(&[])?;
     let args: &[&str] = if is_there(&mut cargo(&["nextest", "--version"])) {
         &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {

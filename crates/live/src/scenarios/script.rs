@@ -28,3 +28,15 @@ pub fn subagent(trial: &Trial<'_>) -> anyhow::Result<()> {
     ensure!(heard.text().contains("Done: "), "{:?}", heard.text());
     Ok(())
 }
+
+/// An answer stops where the script says, and goes on when the test does.
+pub fn hold(trial: &Trial<'_>) -> anyhow::Result<()> {
+    let running = trial.stage.one_shot(trial.cli, "[[text before]] [[hold]] [[text after]]")?;
+    let model = trial.stage.model();
+    model.wait_for("the prompt", |request| request.is_conversation() && request.prompt.contains("[[hold]]"))?;
+    model.release();
+    let heard = trial.translated(running.end()?)?;
+    ensure!(heard.text() == "before after", "{:?}\n{}", heard.text(), heard.ended.shown());
+    ensure!(model.conversation().iter().all(|request| !request.abandoned), "an agent left before the end");
+    Ok(())
+}

@@ -126,11 +126,14 @@ impl Stage {
         running.end()
     }
 
-    /// Runs an agent with one prompt, everything allowed, to its end.
-    pub fn one_shot(&self, cli: &Cli, prompt: &str) -> anyhow::Result<Ended> {
+    /// Starts an agent with one prompt, everything allowed.
+    pub fn one_shot(&self, cli: &Cli, prompt: &str) -> anyhow::Result<Running> {
         let invocation = (cli.one_shot)(prompt);
         let args: Vec<_> = invocation.args.iter().map(String::as_str).collect();
-        self.run(Path::new(cli.program), &args, &invocation.stdin)
+        let mut running = self.start(Path::new(cli.program), &args)?;
+        running.say(&invocation.stdin)?;
+        running.close_input();
+        Ok(running)
     }
 
     /// The processes of this stage that are still there.
