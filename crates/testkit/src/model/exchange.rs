@@ -79,9 +79,10 @@ impl Desk {
     fn say(&self, api: &dyn Api, question: &Question, answer: &Answer, place: usize) -> Response<Sent> {
         let side = question.side.as_ref();
         let reply = Reply { answer, model: &question.model, number: self.book.number(), side };
-        let (kind, frames) = match question.streams {
-            true => ("text/event-stream", api.stream(&reply)),
-            false => ("application/json", stream::halves(&api.whole(&reply).to_string())),
+        let (kind, frames) = match (question.streams, answer.cut) {
+            (false, false) => return whole(StatusCode::OK, &api.whole(&reply)),
+            (false, true) => ("application/json", stream::halves(&api.whole(&reply).to_string())),
+            (true, _) => ("text/event-stream", api.stream(&reply)),
         };
         let frames = if answer.cut { stream::cut(frames) } else { frames };
         let book = Arc::clone(&self.book);
