@@ -103,6 +103,7 @@ impl Translator {
         match note {
             Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
             Note::Decided(request, by) => self.scribe.decided(request, *by),
+            Note::Said(notice) => self.scribe.notice((*notice).clone()),
             Note::Stopping(why) => self.scribe.stopping(*why),
             Note::Failed(fault) => self.scribe.suspect(fault.clone()),
             Note::Exited { code, signal } => self.scribe.exited(*code, *signal),

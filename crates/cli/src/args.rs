@@ -20,6 +20,7 @@ pub struct Args {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    Run(crate::run::Run),
     Translate(Translate),
     Schema(Schema),
     Completions(Completions),

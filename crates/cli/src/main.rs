@@ -2,8 +2,11 @@
 
 mod args;
 mod completions;
+mod data;
+mod dialects;
 mod failure;
 mod host;
+mod run;
 mod schema;
 mod translate;
 
@@ -13,13 +16,17 @@ use args::{Args, Command};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
+        return code;
+    }
     let result = match Args::parse().command {
-        Command::Translate(args) => translate::run(&args),
-        Command::Schema(args) => schema::run(&args),
-        Command::Completions(args) => completions::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             // Nothing is left to be done if not even the error can be told.

@@ -8,7 +8,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("agents", &["event"]),
     ("dialects", &["event"]),
-    ("cli", &["agents", "dialects", "event"]),
+    ("store", &["event"]),
+    ("engine", &["agents", "event", "store"]),
+    ("cli", &["agents", "dialects", "engine", "event", "store"]),
     ("testkit", &["agents", "dialects", "event"]),
     ("xtask", &[]),
 ];

@@ -1,0 +1,20 @@
+//! Runs coding agents: their processes, sessions and approvals. Not how they speak (`switchboard-agents`), nor how
+//! clients hear of it.
+
+mod engine;
+pub mod find;
+mod http;
+mod hub;
+mod machine;
+mod owner;
+mod policy;
+mod request;
+mod session;
+pub mod supervise;
+
+pub use engine::Engine;
+pub use hub::Follower;
+pub use machine::{Machine, is_root};
+pub use owner::this_process;
+pub use request::{Audience, CommandError, Limits, StartError, StartRequest};
+pub use session::{Outcome, Session};

@@ -1,0 +1,242 @@
+//! `__supervise`: parent of the agent and of every orphan below it, until none is left. It holds no pipe of the agent,
+//! hears us on its standard input, and waits in `poll` otherwise.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read as _, Write as _},
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt as _},
+    },
+    process::{Command as Program, ExitCode},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::{Errno, fcntl_dupfd_cloexec},
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
+        set_child_subreaper, wait, waitid,
+    },
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin},
+};
+
+use super::{
+    super::{
+        control::Exit,
+        handover,
+        process::{Process, from_pid, start_time, to_pid},
+        spec::SESSION_VARIABLE,
+        wire::{Command, Report},
+    },
+    EXEC, family,
+};
+
+/// Signals that would end us. What they mean for a session is decided by the engine.
+const SURVIVED: &[Signal] = &[Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2];
+
+/// How long we try to get rid of processes that we may not kill.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Supervises one agent to its end.
+pub fn run(session: OsString) -> ExitCode {
+    match Supervisor::start(session) {
+        Ok(mut supervisor) => {
+            supervisor.watch();
+            supervisor.bury();
+            ExitCode::SUCCESS
+        }
+        // The closed channel says so.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+struct Supervisor {
+    control: UnixStream,
+    /// Readable when a signal has come.
+    signals: UnixStream,
+    heard: Vec<u8>,
+    agent: Pid,
+    /// The agent's end was reported.
+    reported: bool,
+    /// When to kill, after a polite request.
+    deadline: Option<Instant>,
+}
+
+impl Supervisor {
+    fn start(session: OsString) -> io::Result<Self> {
+        let signals = signals()?;
+        set_child_subreaper(Some(getpid()))?;
+        let control = UnixStream::from(fcntl_dupfd_cloexec(stdin(), 3)?);
+        let order = handover::receive(&control)?.ok_or(io::ErrorKind::InvalidData)?;
+        let agent = spawn(order, session)?;
+        // Else nobody would see the end of the agent's output.
+        let nothing = File::options().read(true).write(true).open("/dev/null")?;
+        dup2_stdin(&nothing)?;
+        dup2_stdout(&nothing)?;
+        dup2_stderr(&nothing)?;
+        control.set_nonblocking(true)?;
+        let mut own = Self { control, signals, heard: Vec::new(), agent, reported: false, deadline: None };
+        let pid = from_pid(agent);
+        own.report(Report::Started(Process { pid, start_time: start_time(pid).unwrap_or_default() }));
+        Ok(own)
+    }
+
+    /// Until the agent has ended, or has to.
+    fn watch(&mut self) {
+        loop {
+            let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let heard = self.wait(left);
+            let over = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+            if (heard && !self.hear()) || over || self.agent_ended() || !self.reap() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a signal or for the control channel, and says whether the channel has something.
+    fn wait(&mut self, timeout: Option<Duration>) -> bool {
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let mut sources = [&self.control, &self.signals].map(|socket| PollFd::new(socket, PollFlags::IN));
+        // Interrupted by a signal: then there is something to do as well.
+        poll(&mut sources, timeout.as_ref()).ok();
+        let heard = sources.first().is_some_and(|control| !control.revents().is_empty());
+        while matches!(self.signals.read(&mut [0; 64]), Ok(1..)) {}
+        heard
+    }
+
+    /// Does what the engine says. False if it says nothing any more.
+    fn hear(&mut self) -> bool {
+        let mut bytes = [0; 256];
+        loop {
+            match self.control.read(&mut bytes) {
+                Ok(0) => return false,
+                Ok(count) => self.heard.extend_from_slice(bytes.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return false,
+            }
+        }
+        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            if let Some(command) = std::str::from_utf8(&line).ok().and_then(|line| Command::parse(line.trim_end())) {
+                self.obey(command);
+            }
+        }
+        true
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Signal(number) => drop(Signal::from_named_raw(number).map(|signal| self.signal(signal))),
+            Command::Stop(grace) => {
+                self.signal(Signal::TERM);
+                let deadline = Instant::now().checked_add(Duration::from_millis(grace));
+                self.deadline = deadline.into_iter().chain(self.deadline).min();
+            }
+        }
+    }
+
+    /// To the agent's group; to the agent alone as long as it has none. It was not reaped, so the pid is its own.
+    fn signal(&self, signal: Signal) {
+        if kill_process_group(self.agent, signal) == Err(Errno::SRCH) {
+            kill_process(self.agent, signal).ok();
+        }
+    }
+
+    /// Looks without reaping: as long as the agent is not reaped, no other process group can get its number.
+    fn agent_ended(&mut self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let Ok(Some(status)) = waitid(WaitId::Pid(self.agent), look) else { return false };
+        let (code, signal) = (status.exit_status(), status.terminating_signal());
+        self.report_exit(Exit { code, signal });
+        true
+    }
+
+    /// Takes the ends of orphans. False if the agent's was among them, or if there is no child left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(None) => return true,
+                Ok(Some((pid, status))) if pid == self.agent => {
+                    self.report_exit(exit(status));
+                    return false;
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Kills all descendants until there are none.
+    fn bury(&mut self) {
+        let mut helpless: Option<Instant> = None;
+        let left = loop {
+            let family = family::kill();
+            if self.childless() {
+                break 0;
+            }
+            helpless = if family.refused == family.found { helpless.or_else(|| Some(Instant::now())) } else { None };
+            if helpless.is_some_and(|since| since.elapsed() > PATIENCE) {
+                break family.refused;
+            }
+            self.wait_for_deaths();
+        };
+        self.report(Report::Gone(left));
+    }
+
+    /// No child is left, so no descendant is: orphans become our children.
+    fn childless(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(None) => return false,
+                Ok(Some((pid, status))) if pid == self.agent => self.report_exit(exit(status)),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Sleeps until a child dies, or a little, since a grandchild's death is not told.
+    fn wait_for_deaths(&mut self) {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+        poll(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&timeout)).ok();
+        while matches!(self.signals.read(&mut [0; 64]), Ok(1..)) {}
+    }
+
+    fn report_exit(&mut self, exit: Exit) {
+        if !std::mem::replace(&mut self.reported, true) {
+            self.report(Report::Exited(exit));
+        }
+    }
+
+    /// If nobody hears us, we were told to kill everything anyway.
+    fn report(&mut self, report: Report) {
+        drop(self.control.write_all(report.line().as_bytes()));
+    }
+}
+
+/// Makes signals readable. What we handle is also reset to its default in the agent, however we were started.
+fn signals() -> io::Result<UnixStream> {
+    let (read, write) = UnixStream::pair()?;
+    read.set_nonblocking(true)?;
+    for signal in [Signal::CHILD].iter().chain(SURVIVED) {
+        signal_hook::low_level::pipe::register(signal.as_raw(), write.try_clone()?)?;
+    }
+    Ok(read)
+}
+
+/// Starts the process that becomes the agent, with our own outputs.
+#[expect(clippy::disallowed_methods, reason = "this is where the agent's process is started")]
+fn spawn(order: OwnedFd, session: OsString) -> io::Result<Pid> {
+    let mut command = Program::new("/proc/self/exe");
+    command.arg0("switchboard").args([EXEC, &from_pid(getpid()).to_string()]);
+    let child = command.env_clear().env(SESSION_VARIABLE, session).stdin(order).spawn()?;
+    to_pid(child.id()).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn exit(status: WaitStatus) -> Exit {
+    Exit { code: status.exit_status(), signal: status.terminating_signal() }
+}

@@ -1,0 +1,245 @@
+//! Starts an agent below a supervisor. The only place of the engine that starts processes.
+
+use std::{
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream as Socket, process::CommandExt as _},
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use rustix::io::Errno;
+use thiserror::Error;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, pipe},
+    },
+    sync::watch,
+    task,
+};
+
+use super::{
+    control::{Control, Exit, Running, State},
+    handover, hidden,
+    order::{self, Answer, Confined, Stage},
+    spec::{Input, SESSION_VARIABLE, Spec},
+    sweep::sweep,
+    wire::Report,
+};
+
+/// Why an agent was not started. Nothing of it is left.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// There is no such program.
+    #[error("no program `{program}`")]
+    NotFound {
+        /// As it was named.
+        program: String,
+    },
+    /// There is one, but it cannot be run.
+    #[error("cannot run `{program}`: {cause}")]
+    NotExecutable {
+        /// As it was named.
+        program: String,
+        /// Why.
+        cause: String,
+    },
+    /// The arguments or the environment are longer than the system takes.
+    #[error("the arguments for `{program}` are too long")]
+    TooLong {
+        /// As it was named.
+        program: String,
+    },
+    /// The working directory cannot be entered.
+    #[error("cannot work in {}: {cause}", .path.display())]
+    Directory {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// The confinement cannot be enforced.
+    #[error("cannot confine `{program}`: {cause}")]
+    Confinement {
+        /// As it was named.
+        program: String,
+        /// Why.
+        cause: String,
+    },
+    /// Something that no process can be given.
+    #[error("cannot start an agent: {0}")]
+    Invalid(String),
+    /// Our own part of it failed.
+    #[error("cannot start the supervisor: {0}")]
+    Supervisor(#[from] io::Error),
+}
+
+impl StartError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotFound { .. } => Some("install it, or check PATH"),
+            Self::NotExecutable { .. } => Some("check that it is a program, and that you may run it"),
+            Self::TooLong { .. } => Some("an argument may have 128 KiB; give a long prompt on standard input"),
+            Self::Directory { .. } => Some("name a folder that exists and that you may enter"),
+            Self::Confinement { .. } => {
+                Some("run on Linux 6.2 or newer with Landlock enabled, or accept a weaker sandbox with best effort")
+            }
+            Self::Invalid(_) => None,
+            Self::Supervisor(_) => Some("check the limits on processes and open files"),
+        }
+    }
+}
+
+/// Starts an agent. `exe` is this program, whose hidden modes do the work: `/proc/self/exe` is right also after an
+/// update has replaced the file.
+///
+/// Dropping the future kills what was started so far.
+pub async fn start(exe: &Path, spec: Spec) -> Result<Running, StartError> {
+    let order = checked(&spec)?;
+    let (control, supervisors) = Socket::pair()?;
+    let (orders, execs) = Socket::pair()?;
+    let (stdin, agents_stdin) = input(spec.stdin)?;
+    let ((stdout, agents_stdout), (stderr, agents_stderr)) = (io::pipe()?, io::pipe()?);
+    // What the two processes will need waits in their sockets before they are there.
+    handover::send(&control, Some(&execs.into()))?;
+    handover::send(&orders, agents_stdin.as_ref())?;
+    drop(agents_stdin);
+    let outputs = [agents_stdout.into(), agents_stderr.into()];
+    let supervisor = supervisor(exe, &spec.session, supervisors, outputs)?;
+    let (reports, channel) = asynchronous(control)?.into_split();
+    let (news, state) = watch::channel(State::default());
+    task::spawn(watch(reports, supervisor, spec.session.clone(), news));
+    let mut control = Control { channel, state };
+    match give(asynchronous(orders)?, &order).await.and_then(|said| confined(&said, &spec)) {
+        Ok(confined) => Ok(Running {
+            agent: agent(&mut control).await?,
+            confined,
+            stdin,
+            stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
+            stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
+            control,
+        }),
+        Err(error) => {
+            control.gone().await;
+            Err(error)
+        }
+    }
+}
+
+fn checked(spec: &Spec) -> Result<Vec<u8>, StartError> {
+    if spec.argv.is_empty() {
+        return Err(StartError::Invalid("no program is named".to_owned()));
+    }
+    if spec.session.is_empty() {
+        return Err(StartError::Invalid("no session is named".to_owned()));
+    }
+    order::encode(spec).map_err(|what| StartError::Invalid(format!("{} that no process can be given", what.0)))
+}
+
+fn asynchronous(socket: Socket) -> io::Result<UnixStream> {
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+/// Our end of the agent's standard input, and the agent's.
+fn input(kind: Input) -> io::Result<(Option<pipe::Sender>, Option<OwnedFd>)> {
+    match kind {
+        Input::Closed => Ok((None, None)),
+        Input::Open => {
+            let (read, write) = io::pipe()?;
+            Ok((Some(pipe::Sender::from_owned_fd(write.into())?), Some(read.into())))
+        }
+    }
+}
+
+/// In a process group of its own, so that Ctrl-C on our terminal leaves the decision to us.
+#[expect(clippy::disallowed_methods, reason = "this is where processes are started")]
+fn supervisor(exe: &Path, session: &str, control: Socket, outputs: [OwnedFd; 2]) -> io::Result<Child> {
+    let [stdout, stderr] = outputs;
+    let mut command = Command::new(exe);
+    command.arg0("switchboard").args([hidden::SUPERVISE, session]).env_clear().env(SESSION_VARIABLE, session);
+    command.current_dir("/").process_group(0);
+    command.stdin(OwnedFd::from(control)).stdout(stdout).stderr(stderr).spawn()
+}
+
+/// Gives the order, and takes the answers until the agent runs or will not.
+async fn give(mut orders: UnixStream, order: &[u8]) -> Result<String, StartError> {
+    let (mut answers, mut channel) = orders.split();
+    let give = async {
+        // Who does not take the order has said why, or is dead.
+        drop(channel.write_all(order).await);
+        drop(channel.shutdown().await);
+    };
+    let mut said = String::new();
+    let ((), read) = tokio::join!(give, answers.read_to_string(&mut said));
+    drop(read);
+    Ok(said)
+}
+
+/// What the answers mean.
+fn confined(said: &str, spec: &Spec) -> Result<Confined, StartError> {
+    let (mut confined, mut ready) = (Confined::Free, false);
+    for answer in said.lines().filter_map(Answer::parse) {
+        match answer {
+            Answer::Confined(what) => confined = what,
+            Answer::Ready => ready = true,
+            Answer::Failed(stage, errno, text) => return Err(failure(stage, errno, text, spec)),
+        }
+    }
+    if ready { Ok(confined) } else { Err(lost()) }
+}
+
+fn lost() -> StartError {
+    StartError::Supervisor(io::Error::other("it ended before the agent ran"))
+}
+
+fn failure(stage: Stage, errno: i32, cause: String, spec: &Spec) -> StartError {
+    let program = spec.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    match (stage, Errno::from_raw_os_error(errno)) {
+        (Stage::Order, _) => StartError::Supervisor(io::Error::other(cause)),
+        (Stage::Directory, _) => StartError::Directory { path: spec.cwd.clone(), cause },
+        (Stage::Confine, _) => StartError::Confinement { program, cause },
+        (Stage::Program, Errno::NOENT | Errno::NOTDIR) => StartError::NotFound { program },
+        (Stage::Program, Errno::TOOBIG) => StartError::TooLong { program },
+        (Stage::Program, _) => StartError::NotExecutable { program, cause },
+    }
+}
+
+/// The agent's process, which the supervisor has reported before the agent could run.
+async fn agent(control: &mut Control) -> Result<super::Process, StartError> {
+    let known = control.state.wait_for(|state| state.agent.is_some() || state.gone.is_some()).await;
+    known.ok().and_then(|state| state.agent).ok_or_else(lost)
+}
+
+/// Hears the supervisor until it ends, and makes sure that nothing is left.
+async fn watch(reports: OwnedReadHalf, supervisor: Child, session: String, news: watch::Sender<State>) {
+    let mut lines = BufReader::new(reports).lines();
+    let mut left = None;
+    while let Ok(Some(line)) = lines.next_line().await {
+        match Report::parse(&line) {
+            Some(Report::Started(agent)) => news.send_modify(|state| state.agent = Some(agent)),
+            Some(Report::Exited(exit)) => news.send_modify(|state| state.exit = Some(exit)),
+            Some(Report::Gone(count)) => left = Some(count),
+            None => {}
+        }
+    }
+    // If the supervisor was killed, so is the agent, by its parent-death signal.
+    news.send_modify(|state| state.exit = state.exit.or(Some(Exit::default())));
+    let agent = news.borrow().agent;
+    let bury = move || {
+        reap(supervisor);
+        left.unwrap_or_else(|| sweep(&session, agent.as_slice()).map_or(0, |swept| swept.left.len()))
+    };
+    let left = task::spawn_blocking(bury).await.unwrap_or_default();
+    news.send_modify(|state| state.gone = Some(left));
+}
+
+/// The supervisor has closed its channel: it has ended, or is about to.
+fn reap(mut supervisor: Child) {
+    drop(supervisor.wait());
+}
