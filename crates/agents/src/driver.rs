@@ -110,6 +110,13 @@ pub enum Decision {
 pub enum Effect {
     /// Write a record to the agent. It is read back and kept before it is written.
     Send(Box<RawValue>),
+    /// Write a record that has a secret in it. The other, in which the secret is masked, is read back and kept.
+    SendSecret {
+        /// What is written, and nowhere else.
+        record: Box<RawValue>,
+        /// What is kept.
+        kept: Box<RawValue>,
+    },
     /// Take a line as if the agent had said it: how an agent without a process speaks.
     Hear(String),
     /// The agent's server is there; all requests go to it.
