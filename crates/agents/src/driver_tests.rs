@@ -331,7 +331,7 @@ impl Rehearsal {
         while let Some(effect) = waiting.pop_front() {
             outcome.effects.push(shown(&effect));
             match &effect {
-                Effect::Send(record) | Effect::SendSecret { kept: record, .. } => {
+                Effect::Send(record) | Effect::SendMasked { kept: record, .. } => {
                     self.pass(Dir::Out, record.get(), effects, outcome);
                 }
                 Effect::Http(request) => {
@@ -367,7 +367,7 @@ impl Rehearsal {
 fn shown(effect: &Effect) -> Value {
     match effect {
         Effect::Send(record) => json!({ "send": record }),
-        Effect::SendSecret { record, kept } => json!({ "secret": record, "kept": kept }),
+        Effect::SendMasked { record, kept } => json!({ "secret": record, "kept": kept }),
         Effect::Hear(line) => json!({ "hear": line }),
         Effect::Connect { url, authorization } => json!({ "connect": url, "authorization": authorization }),
         Effect::Http(request) => json!({ "http": request }),

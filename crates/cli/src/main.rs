@@ -1,5 +1,6 @@
 //! `switchboard`: one protocol for every coding agent. Arguments, commands, exit codes.
 
+mod agents;
 mod args;
 mod completions;
 mod data;
@@ -9,6 +10,8 @@ mod host;
 mod run;
 mod schema;
 mod translate;
+#[cfg(test)]
+mod view;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
     }
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),

@@ -5,15 +5,18 @@ mod engine;
 pub mod find;
 mod http;
 mod hub;
+mod inspect;
 mod machine;
 mod owner;
 mod policy;
+mod recover;
 mod request;
 mod session;
 pub mod supervise;
 
 pub use engine::Engine;
 pub use hub::Follower;
+pub use inspect::{Inspected, Installed, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;
 pub use request::{Audience, CommandError, Limits, StartError, StartRequest};

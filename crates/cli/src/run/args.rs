@@ -1,6 +1,11 @@
 //! What can be typed after `run`, and what it means.
 
-use std::{collections::BTreeMap, io::Read as _, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::Read as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use switchboard_agents::{Image, Prompt};
@@ -150,7 +155,7 @@ impl Run {
         let (agent, task) = self.agent_and_task()?;
         let prompt = Prompt {
             text: text(task)?,
-            images: self.image.iter().map(image).collect::<Result<_, _>>()?,
+            images: self.image.iter().map(|path| image(path)).collect::<Result<_, _>>()?,
             output_schema: self.schema()?,
         };
         let limits = Limits::default();
@@ -222,7 +227,7 @@ fn text(task: Option<&str>) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn image(path: &PathBuf) -> Result<Image, Failure> {
+fn image(path: &Path) -> Result<Image, Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     let media_type = match extension.as_str() {
         "png" => "image/png",
@@ -246,6 +251,7 @@ fn words(command: &str) -> Result<Vec<String>, Failure> {
     if words.is_empty() { Err(bad("--command", "it is empty")) } else { Ok(words) }
 }
 
-pub(super) fn bad(option: &'static str, cause: impl ToString) -> Failure {
+#[expect(clippy::needless_pass_by_value, reason = "errors are given as they are")]
+fn bad(option: &'static str, cause: impl ToString) -> Failure {
     Failure::BadValue { option, cause: cause.to_string() }
 }

@@ -5,21 +5,26 @@ use std::io::{self, Write as _};
 use switchboard_dialects::{Dialect, Messages};
 use switchboard_engine::Session;
 
+use super::signals::Signals;
 use crate::failure::Failure;
 
 /// Writes the session to its end.
-pub async fn follow(session: &Session, dialect: &Dialect) -> Result<(), Failure> {
+pub async fn follow(session: &Session, dialect: &Dialect, signals: &mut Signals) -> Result<(), Failure> {
     let mut projection = (dialect.projection)();
     let mut messages = Messages::default();
     let mut follower = session.follow();
-    while let Some(events) = follower.next().await? {
+    loop {
+        let events = tokio::select! {
+            events = follower.next() => events?,
+            _ = signals.obey(session) => continue,
+        };
+        let Some(events) = events else { return Ok(()) };
         for event in events {
             projection.event(&event, &mut messages);
         }
         write(&messages).map_err(Failure::Output)?;
         messages.clear();
     }
-    Ok(())
 }
 
 fn write(messages: &Messages) -> io::Result<()> {

@@ -2,12 +2,15 @@
 
 mod args;
 mod machine;
+mod signals;
 
 use std::process::ExitCode;
 
 use switchboard_engine::{Audience, Engine, Outcome};
 use switchboard_event::EndReason;
 use switchboard_store::Filter;
+
+use signals::Signals;
 
 pub use args::Run;
 
@@ -20,10 +23,11 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let engine = data::engine(args.data.clone())?;
     request.resume = args.resume.as_deref().map(|what| find(&engine, what)).transpose()?;
     host::runtime()?.block_on(async {
+        let mut signals = Signals::new().map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")))?;
         let session = engine.start(request).await?;
         let written = match dialect {
-            Some(dialect) => machine::follow(&session, dialect).await,
-            None => machine::follow(&session, dialects::find("unified")?).await,
+            Some(dialect) => machine::follow(&session, dialect, &mut signals).await,
+            None => machine::follow(&session, dialects::find("unified")?, &mut signals).await,
         };
         if written.is_err() {
             // Whoever read us is gone, and nobody else wants this.

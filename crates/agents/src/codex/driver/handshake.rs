@@ -39,7 +39,7 @@ impl Conversation {
         let id = self.calls.next();
         self.calls.expect(id, Purpose::LogIn);
         let request = |key: &str| json!({ "id": id, "method": "account/login/start", "params": { "type": "apiKey", "apiKey": key } });
-        effects.push(Effect::SendSecret { record: raw(&request(&key)), kept: raw(&request("***")) });
+        effects.push(Effect::SendMasked { record: raw(&request(&key)), kept: raw(&request("***")) });
     }
 
     pub(super) fn open_thread(&mut self, effects: &mut Effects) {
