@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use switchboard_event::{Fault, raw};
+use switchboard_event::Fault;
 
 use super::{
     calls::Purpose,
@@ -39,7 +39,7 @@ impl Conversation {
         let id = self.calls.next();
         self.calls.expect(id, Purpose::LogIn);
         let request = |key: &str| json!({ "id": id, "method": "account/login/start", "params": { "type": "apiKey", "apiKey": key } });
-        effects.push(Effect::SendMasked { record: raw(&request(&key)), kept: raw(&request("***")) });
+        effects.send_masked(&request(&key), &request("***"));
     }
 
     pub(super) fn open_thread(&mut self, effects: &mut Effects) {
