@@ -11,6 +11,7 @@ mod launch;
 mod mend;
 mod reader;
 mod record;
+mod replies;
 mod scribe;
 mod split;
 mod table;

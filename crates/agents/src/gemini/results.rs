@@ -17,6 +17,7 @@ impl Live {
         if let (Status::Declined, Some(call)) = (item.status, &item.call) {
             self.deny(Denied { tool: call.name.clone(), item: Some(id.clone()), input: call.input.clone() });
         }
+        self.numbered.acted();
         scribe.item_completed(&id, item);
     }
 }

@@ -33,6 +33,10 @@ impl Actor {
                 self.sent(&record);
                 self.outbox.push(Outgoing::Record(record));
             }
+            Effect::SendMasked { record, kept } => {
+                self.sent(&kept);
+                self.outbox.push(Outgoing::Record(record));
+            }
             Effect::Hear(line) => {
                 self.sign_of_life();
                 self.hear(line.as_bytes());
