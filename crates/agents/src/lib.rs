@@ -5,6 +5,8 @@
 mod agent;
 pub mod diff;
 mod driver;
+#[cfg(test)]
+mod driver_tests;
 mod framing;
 mod json;
 mod launch;
@@ -30,7 +32,7 @@ pub use agent::{Abilities, Agent, Found, Login, Versions, WhileRunning};
 pub use driver::{
     Answer, Command, Decision, Driver, Effect, Effects, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
 };
-pub use framing::Lines;
+pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
 pub use mend::Mender;

@@ -1,7 +1,7 @@
 //! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
 //! session's id, times, the end, and the promise that no record is lost.
 
-use switchboard_event::{Body, Event, Id, Info, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Body, Dir, Event, Id, Info, Level, Notice, Timestamp, Topic};
 
 use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
@@ -92,6 +92,19 @@ impl Translator {
             self.anchor(record.at, told);
             self.now = told;
         }
+        self.records += 1;
+        self.give(out);
+    }
+
+    /// Keeps a piece of a line that is too long to be read.
+    pub fn piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
+        let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);
+        let record = Record { dir: Dir::In, at: Some(at), body };
+        self.now = at;
+        self.scribe.begin(Some(record.to_native()), self.now, record.at);
+        let text = "a piece of a line that is too long to be read";
+        self.scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
+        self.scribe.settle(Notice::default);
         self.records += 1;
         self.give(out);
     }

@@ -21,6 +21,7 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Run(Box<crate::run::Run>),
+    Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),
     Completions(Completions),

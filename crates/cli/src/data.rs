@@ -12,7 +12,7 @@ pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
     let folder = host::data_folder(folder)?;
     let options = Options { owner: Some(this_process()), ..Options::default() };
     let store = Store::open(&folder, &options)?;
-    let engine = Engine::new(Arc::new(store), host::machine()?);
+    let engine = Engine::new(Arc::new(store), host::machine_with(folder.join("tmp"))?);
     engine.recover()?;
     Ok(engine)
 }

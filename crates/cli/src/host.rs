@@ -35,13 +35,18 @@ pub fn open(path: Option<&Path>) -> io::Result<Box<dyn Read>> {
 
 /// All that the engine may know of this machine.
 pub fn machine() -> Result<Machine, Failure> {
+    machine_with(std::env::temp_dir())
+}
+
+/// The same, with a folder for what is private to sessions.
+pub fn machine_with(temp: PathBuf) -> Result<Machine, Failure> {
     // Variables that are not text are nothing that an agent asks for.
     let env =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Ok(Machine {
         env: env.collect(),
         home: std::env::home_dir().ok_or_else(|| Failure::Machine("there is no home folder: set HOME".to_owned()))?,
-        temp: std::env::temp_dir(),
+        temp,
         program: std::env::current_exe().map_err(|cause| Failure::Machine(format!("who am I? {cause}")))?,
         root: is_root(),
         now,

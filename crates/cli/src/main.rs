@@ -1,5 +1,6 @@
 //! `switchboard`: one protocol for every coding agent. Arguments, commands, exit codes.
 
+mod agents;
 mod args;
 mod completions;
 mod data;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     }
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),

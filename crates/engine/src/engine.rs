@@ -127,9 +127,8 @@ impl Engine {
     }
 
     fn private(&self) -> Result<Private, StartError> {
-        let name = format!("switchboard-{}", (self.machine.secret)().chars().take(12).collect::<String>());
-        Private::new(&self.machine.temp, &name)
-            .map_err(|cause| StartError::Files { path: self.machine.temp.join(name), cause })
+        Private::new(&self.machine.temp, &(self.machine.secret)())
+            .map_err(|cause| StartError::Files { path: self.machine.temp.clone(), cause })
     }
 
     #[expect(clippy::too_many_arguments, reason = "each is a part of what was prepared, and used once")]
@@ -154,12 +153,14 @@ impl Engine {
         let seen = continued.as_ref().map_or(0, |past| past.head);
         let head = Head::new(id.clone(), seen);
         let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
-        if let Some(running) = running {
+        let number = continued.as_ref().map_or(1, |past| past.runs + 1);
+        let run = running.map(|running| {
             prepared.confined(&running.confined);
-            let run = continued.as_ref().map_or(1, |past| past.runs + 1);
-            journal.change().run = Some(self.record_of(run, &running));
+            let run = self.record_of(number, &running);
             link.attach(running);
-        }
+            run
+        });
+        journal.change().run.clone_from(&run);
         if let Input::Text(text) = &prepared.launch.input {
             link.send_text(text);
             link.close_input();
@@ -180,13 +181,14 @@ impl Engine {
             outcome,
             journal,
             private: Some(private),
+            run,
             audience: request.audience,
             stay: request.stay,
             limits: request.limits,
             used: continued.map(|past| past.used).unwrap_or_default(),
             counts_turns: prepared.launch.counts_turns,
         });
-        tokio::spawn(run(actor, request.prompt, prepared.remarks));
+        tokio::spawn(perform(actor, request.prompt, prepared.remarks));
         Ok(Session { id, seen, head, log: self.log.clone(), orders, outcome: ended })
     }
 
@@ -257,7 +259,7 @@ impl Engine {
     }
 }
 
-async fn run(mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
+async fn perform(mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
     for remark in remarks {
         actor.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(remark));
     }

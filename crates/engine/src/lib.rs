@@ -5,6 +5,7 @@ mod engine;
 pub mod find;
 mod http;
 mod hub;
+mod inspect;
 mod machine;
 mod owner;
 mod policy;
@@ -15,6 +16,7 @@ pub mod supervise;
 
 pub use engine::Engine;
 pub use hub::Follower;
+pub use inspect::{Inspected, Installed, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;
 pub use request::{Audience, CommandError, Limits, StartError, StartRequest};

@@ -20,7 +20,7 @@ pub struct Machine {
     pub env: BTreeMap<String, String>,
     /// The user's home folder.
     pub home: PathBuf,
-    /// Where private folders of sessions are made.
+    /// Where private folders of sessions are made. It is ours alone: old ones in it are removed.
     pub temp: PathBuf,
     /// Our own program, which also is the launcher.
     pub program: PathBuf,

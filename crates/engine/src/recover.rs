@@ -6,13 +6,14 @@ use switchboard_agents::Mender;
 use switchboard_event::{Body, ErrorCode, Event, Fault};
 use switchboard_store::{Abandoned, Batch, Change, End, Log, Page, Run, State, StoreError};
 
-use crate::{Machine, owner, supervise};
+use crate::{Machine, owner, session, supervise};
 
 /// So much of a log is read at once.
 const PAGE: usize = 4096;
 
 /// Ends all sessions that a dead process left open. Says how many.
 pub fn recover(log: &dyn Log, machine: &Machine) -> Result<usize, StoreError> {
+    session::clean(&machine.temp);
     if log.abandoned()?.is_empty() {
         return Ok(0);
     }

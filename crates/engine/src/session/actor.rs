@@ -2,8 +2,11 @@
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
-use switchboard_agents::{Agent, Driver, Effect, Effects, Lines, Note, Prompt, Record, Signal, Translator, Why};
+use switchboard_agents::{
+    Agent, BoundedLines, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
+};
 use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
+use switchboard_store::Run;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
@@ -31,6 +34,8 @@ pub(crate) struct Parts {
     pub outcome: watch::Sender<Option<Outcome>>,
     pub journal: Journal,
     pub private: Option<Private>,
+    /// The processes of the run.
+    pub run: Option<Run>,
     pub audience: Audience,
     pub stay: bool,
     pub limits: Limits,
@@ -43,7 +48,7 @@ pub(crate) struct Parts {
 /// The actor of one session.
 pub(crate) struct Actor {
     pub(super) parts: Parts,
-    pub(super) lines: Lines,
+    pub(super) lines: BoundedLines,
     pub(super) stderr: Stderr,
     pub(super) desk: Desk,
     pub(super) timers: Timers,
@@ -74,11 +79,14 @@ pub(super) enum Outgoing {
     CloseInput,
 }
 
+/// So many events are committed at once, if that many come at once.
+const BATCH: usize = 1024;
+
 impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
             parts,
-            lines: Lines::default(),
+            lines: BoundedLines::default(),
             stderr: Stderr::default(),
             desk: Desk::default(),
             timers: Timers::default(),
@@ -107,6 +115,13 @@ impl Actor {
     pub async fn run(mut self, first: Option<Prompt>) {
         self.begin(first);
         while self.settle().await && !self.is_over() {
+            if !self.todo.is_empty() {
+                // A built-in agent has much to say: whoever wants it to stop is heard in between.
+                if let Ok((order, reply)) = self.parts.orders.try_recv() {
+                    self.ordered(order, reply).await;
+                }
+                continue;
+            }
             tokio::select! {
                 ordered = self.parts.orders.recv() => match ordered {
                     Some((order, reply)) => self.ordered(order, reply).await,
@@ -165,8 +180,20 @@ impl Actor {
 
     pub(super) fn hear_bytes(&mut self, bytes: &[u8]) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.push(bytes, |line| self.hear(line));
+        lines.push(bytes, |frame| self.hear_frame(&frame));
         self.lines = lines;
+    }
+
+    /// A line, or a piece of one that is too long to be read: it is kept, and the session goes on.
+    pub(super) fn hear_frame(&mut self, frame: &Frame<'_>) {
+        match frame {
+            Frame::Line(line) => self.hear(line),
+            Frame::Piece { bytes, .. } => {
+                let mut events = Vec::new();
+                self.parts.translator.piece(bytes, (self.parts.machine.now)(), &mut events);
+                self.told(events);
+            }
+        }
     }
 
     /// The agent said something.
@@ -227,9 +254,12 @@ impl Actor {
         }
     }
 
-    /// Does all that is to be done, commits it, and sends what may be sent then. False if it cannot be written down.
+    /// Does what is to be done, or much of it, commits it, and sends what may be sent then. False if it cannot be
+    /// written down.
     async fn settle(&mut self) -> bool {
-        while let Some(effect) = self.todo.pop_front() {
+        while self.parts.journal.pending() < BATCH
+            && let Some(effect) = self.todo.pop_front()
+        {
             self.perform(effect);
         }
         if let Err(error) = self.parts.journal.commit().await {

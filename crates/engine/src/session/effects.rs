@@ -1,5 +1,6 @@
 //! Doing what a driver wants.
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_agents::{Effect, Effects, HttpRequest, Record};
@@ -41,7 +42,7 @@ impl Actor {
                 self.sign_of_life();
                 self.hear(line.as_bytes());
             }
-            Effect::Connect { url, authorization } => match Client::new(&url, authorization) {
+            Effect::Connect { url, authorization } => match Client::new(&url, authorization.as_deref()) {
                 Ok(server) => self.parts.link.connect(server),
                 Err(error) => self.give_up(switchboard_event::Fault::new(
                     switchboard_event::ErrorCode::ConnectionFailed,
@@ -74,7 +75,7 @@ impl Actor {
         self.record(&record);
     }
 
-    pub(super) fn answered(&mut self, request: &HttpRequest, answer: &Result<(u16, Vec<u8>), String>) {
+    pub(super) fn answered(&mut self, request: &HttpRequest, answer: &Result<(u16, Bytes), String>) {
         let HttpRequest { id, method, path, .. } = request;
         let (status, body, error) = match answer {
             Ok((status, body)) => (Some(*status), content(body), None),

@@ -5,6 +5,8 @@ use std::time::Duration;
 use switchboard_agents::Note;
 use switchboard_event::{ErrorCode, Fault};
 
+use switchboard_store::Run;
+
 use super::actor::Actor;
 use crate::supervise::Exit;
 
@@ -14,7 +16,7 @@ const GONE: Duration = Duration::from_secs(10);
 impl Actor {
     pub(super) async fn finish(mut self) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.finish(|line| self.hear(line));
+        lines.finish(|frame| self.hear_frame(&frame));
         if let Some(line) = self.stderr.finish() {
             self.note(&Note::Stderr(&line));
         }
@@ -50,9 +52,14 @@ impl Actor {
     }
 
     async fn leave(self) {
-        let Self { parts, outcome, .. } = self;
+        let Self { mut parts, outcome, .. } = self;
         if tokio::time::timeout(GONE, parts.link.gone()).await.is_err() {
             parts.link.stop(Duration::ZERO);
+        }
+        if let Some(run) = parts.run.take() {
+            parts.journal.change().run = Some(Run { ended: Some((parts.machine.now)()), ..run });
+            // If not, the next start only looks for processes that are gone.
+            drop(parts.journal.commit().await);
         }
         drop(parts.private);
         parts.journal.end();

@@ -28,6 +28,11 @@ impl Journal {
         self.pending.push(Arc::new(event));
     }
 
+    /// How many events wait to be committed.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
     /// What changes about the session with the next commit.
     pub fn change(&mut self) -> &mut Change {
         self.change.get_or_insert_default()

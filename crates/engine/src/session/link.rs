@@ -1,6 +1,9 @@
 //! The link to an agent: its process and its server, or nothing at all for one that is built in. What comes is put
 //! in one line, whatever way it comes; what goes never makes the session wait.
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use switchboard_agents::HttpRequest;
 use tokio::{
@@ -26,7 +29,7 @@ pub enum Arrival {
     /// The agent's process ended.
     Exited(Exit),
     /// The agent's server answered, or did not.
-    Answer(HttpRequest, Result<(u16, Vec<u8>), String>),
+    Answer(HttpRequest, Result<(u16, Bytes), String>),
     /// The agent's server said something.
     Stream(SseEvent),
 }
@@ -36,6 +39,10 @@ const CHUNK: usize = 64 << 10;
 
 /// How much may wait for the session: then the agent waits, too.
 const WAITING: usize = 8;
+
+/// Between two tries to open a stream.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The link to an agent.
 pub struct Link {
@@ -64,7 +71,7 @@ impl Link {
         });
         self.tasks.spawn(read(stdout, self.arrivals.clone(), Arrival::Stdout, Some(Arrival::StdoutEnd)));
         self.tasks.spawn(read(stderr, self.arrivals.clone(), Arrival::Stderr, None));
-        let (exit, arrivals) = (control.ended(), self.arrivals.clone());
+        let (exit, arrivals) = (control.exit(), self.arrivals.clone());
         self.tasks.spawn(async move {
             // If nobody takes it, the session is over.
             drop(arrivals.send(Arrival::Exited(exit.await)).await);
@@ -103,7 +110,7 @@ impl Link {
     pub fn request(&mut self, request: HttpRequest) {
         let (server, arrivals) = (self.server.clone(), self.arrivals.clone());
         self.tasks.spawn(async move {
-            let body = request.body.as_ref().map(|body| body.get().as_bytes().to_vec());
+            let body = request.body.as_ref().map(|body| Bytes::copy_from_slice(body.get().as_bytes()));
             let answer = match server {
                 Some(server) => server.request(request.method, &request.path, body).await.map_err(|e| e.to_string()),
                 None => Err("the agent's server is not known yet".to_owned()),
@@ -112,18 +119,11 @@ impl Link {
         });
     }
 
-    /// Follows a stream of the agent's server.
+    /// Follows a stream of the agent's server, and opens it again when it breaks.
     pub fn listen(&mut self, path: String) {
-        let Some(server) = self.server.clone() else { return };
-        let arrivals = self.arrivals.clone();
-        self.tasks.spawn(async move {
-            let mut events = server.listen(path);
-            while let Some(event) = events.recv().await {
-                if arrivals.send(Arrival::Stream(event)).await.is_err() {
-                    return;
-                }
-            }
-        });
+        if let Some(server) = self.server.clone() {
+            self.tasks.spawn(listen(server, path, self.arrivals.clone()));
+        }
     }
 
     /// Sends the agent's process group a signal.
@@ -134,7 +134,7 @@ impl Link {
     }
 
     /// Ends the agent: asks first, and kills what is left after the grace.
-    pub fn stop(&self, grace: std::time::Duration) {
+    pub fn stop(&self, grace: Duration) {
         if let Some(control) = &self.control {
             control.stop(grace);
         }
@@ -150,6 +150,24 @@ impl Link {
         if let Some(control) = &self.control {
             control.gone().await;
         }
+    }
+}
+
+async fn listen(server: Client, path: String, arrivals: mpsc::Sender<Arrival>) {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let (out, mut events) = mpsc::channel(WAITING);
+        server.listen(&path, out);
+        while let Some(event) = events.recv().await {
+            if event == SseEvent::Opened {
+                pause = SHORTEST_PAUSE;
+            }
+            if arrivals.send(Arrival::Stream(event)).await.is_err() {
+                return;
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

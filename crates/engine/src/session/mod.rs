@@ -20,4 +20,4 @@ pub use handle::{Outcome, Session};
 pub(crate) use actor::{Actor, Parts};
 pub(crate) use journal::Journal;
 pub(crate) use link::Link;
-pub(crate) use private::Private;
+pub(crate) use private::{Private, clean};

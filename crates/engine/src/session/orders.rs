@@ -2,6 +2,7 @@
 
 use switchboard_agents::{Answer, Command, Decision, Note, Prompt, Unsupported, WhileRunning, Why};
 use switchboard_event::{Decider, Id};
+use switchboard_store::State;
 use tokio::sync::oneshot;
 
 use super::{actor::Actor, handle::Order, stop::INTERRUPT, timers::Due};
@@ -63,6 +64,7 @@ impl Actor {
         while self.ready && !self.ladder.is_climbing() && !(self.busy && waits) {
             let Some(prompt) = self.prompts.pop_front() else { break };
             self.busy = true;
+            self.parts.journal.change().state = Some(State::Running);
             self.sign_of_life();
             if let Err(error) = self.drive(Command::Prompt(prompt)) {
                 self.busy = false;
@@ -90,7 +92,10 @@ impl Actor {
         self.timers.disarm(&Due::Interrupt);
         self.timers.disarm(&Due::Idle);
         if self.ladder.is_climbing() {
-            return self.climb();
+            return self.turn_stopped();
+        }
+        if self.parts.stay && self.prompts.is_empty() {
+            self.parts.journal.change().state = Some(State::Idle);
         }
         self.go_on();
     }

@@ -6,14 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::supervise::start_time;
+
 /// A folder that nobody else can read, and that is removed when this is dropped.
 pub struct Private(PathBuf);
 
 impl Private {
-    /// Makes one in the folder for temporary files.
-    pub fn new(temp: &Path, name: &str) -> io::Result<Self> {
-        let folder = temp.join(name);
-        // One that is there already belongs to somebody else.
+    /// Makes one. Its name says whose it is, so that what a crash leaves can be told from what is in use.
+    pub fn new(parent: &Path, secret: &str) -> io::Result<Self> {
+        let pid = std::process::id();
+        let random: String = secret.chars().take(8).collect();
+        let name = format!("{pid}.{}.{random}", start_time(pid).unwrap_or_default());
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(parent)?;
+        let folder = parent.join(name);
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
         Ok(Self(folder))
     }
@@ -39,7 +44,22 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // What cannot be removed is left to whoever cleans the folder for temporary files.
+        // What cannot be removed now is tried again at the next start.
         drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Removes the folders of processes that are gone.
+pub fn clean(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let mut parts = name.to_str().unwrap_or_default().split('.');
+        let (pid, start) =
+            (parts.next().and_then(|p| p.parse().ok()), parts.next().and_then(|s| s.parse::<u64>().ok()));
+        if let (Some(pid), Some(start)) = (pid, start)
+            && start_time(pid) != Some(start)
+        {
+            drop(fs::remove_dir_all(entry.path()));
+        }
     }
 }

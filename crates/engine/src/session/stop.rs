@@ -68,6 +68,13 @@ impl Actor {
         }
     }
 
+    /// The turn that we wanted stopped has stopped.
+    pub(super) fn turn_stopped(&mut self) {
+        if self.ladder == Ladder::Interrupting {
+            self.climb();
+        }
+    }
+
     /// The next step: each is tried only if the one before did not help.
     pub(super) fn climb(&mut self) {
         let (next, wait) = match self.ladder {
@@ -150,6 +157,10 @@ impl Actor {
 
     /// The agent is there: the time without a sign of it begins anew. Who waits for an answer needs no sign.
     pub(super) fn sign_of_life(&mut self) {
+        if self.ladder == Ladder::Closed {
+            // It was told to end when it is done, and it is not done: work in the background goes on.
+            self.timers.arm(Due::Stop, CLOSE);
+        }
         match self.parts.limits.idle {
             Some(idle) if self.busy && !self.desk.is_waiting() => self.timers.arm(Due::Idle, idle),
             _ => self.timers.disarm(&Due::Idle),

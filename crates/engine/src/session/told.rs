@@ -46,6 +46,9 @@ impl Actor {
                     self.desk.resolved(&resolved.request);
                     self.timers.disarm(&Due::Request(resolved.request.clone()));
                     self.sign_of_life();
+                    if !self.desk.is_waiting() {
+                        self.parts.journal.change().state = Some(State::Running);
+                    }
                 }
                 Body::SessionStarted(started) => {
                     let agent_session = started.agent_session.clone();
@@ -90,6 +93,7 @@ impl Actor {
             Verdict::Decline(reason) => (Decision::Decline, Some(reason)),
             Verdict::Ask if self.parts.audience == Audience::Client => {
                 self.timers.disarm(&Due::Idle);
+                self.parts.journal.change().state = Some(State::Waiting);
                 return self.timers.arm(Due::Request(request.request.clone()), self.parts.limits.approval);
             }
             Verdict::Ask => {
