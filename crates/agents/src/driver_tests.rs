@@ -316,7 +316,9 @@ impl Rehearsal {
         while let Some(effect) = waiting.pop_front() {
             outcome.effects.push(shown(&effect));
             match &effect {
-                Effect::Send(record) => self.pass(Dir::Out, record.get(), effects, outcome),
+                Effect::Send(record) | Effect::SendMasked { kept: record, .. } => {
+                    self.pass(Dir::Out, record.get(), effects, outcome)
+                }
                 Effect::Http(request) => {
                     self.pass(Dir::Out, switchboard_event::raw(request).get(), effects, outcome);
                 }
@@ -350,6 +352,7 @@ impl Rehearsal {
 fn shown(effect: &Effect) -> Value {
     match effect {
         Effect::Send(record) => json!({ "send": record }),
+        Effect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
         Effect::Hear(line) => json!({ "hear": line }),
         Effect::Connect { url, authorization } => json!({ "connect": url, "authorization": authorization }),
         Effect::Http(request) => json!({ "http": request }),

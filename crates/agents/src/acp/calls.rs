@@ -11,6 +11,7 @@ use super::{
     live::{Live, control},
     names,
     session::Place,
+    shown::Shown,
 };
 use crate::{Object, Scribe};
 
@@ -198,6 +199,9 @@ impl Live {
                 mcp.error = said;
             }
         }
+        if !failed {
+            commented(&mut item);
+        }
         if let Some(request) = call.request {
             let outcome = if self.prompts.cancelling { Outcome::Cancelled } else { Outcome::Withdrawn };
             let by = Decider::Agent;
@@ -239,4 +243,15 @@ impl Live {
         }
         self.calls.forget(None);
     }
+}
+
+/// A command that is reported as completed may have ended otherwise: then the output is a remark on that.
+fn commented(item: &mut Item) {
+    let Details::Command(command) = &mut item.details else { return };
+    let Some(mut shown) = Shown::remark(&command.output) else { return };
+    item.status = shown.status();
+    if let Some(call) = &mut item.call {
+        call.error = shown.remark.take();
+    }
+    shown.tell(command);
 }
