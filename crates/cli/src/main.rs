@@ -9,7 +9,9 @@ mod failure;
 mod host;
 mod run;
 mod schema;
+mod terminal;
 mod translate;
+mod view;
 
 use std::{io::Write as _, process::ExitCode};
 
