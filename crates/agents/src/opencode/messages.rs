@@ -21,6 +21,15 @@ pub struct Message {
     pub steps: u32,
 }
 
+impl Message {
+    /// A message as it is first heard of.
+    pub fn new(info: &Object<'_>, past: bool) -> Self {
+        let user = info.is("role", "user");
+        let complete = past && info.object("time").u64("completed").is_some();
+        Self { user, summary: !user && info.is_true("summary"), past, complete, model: info.filled("modelID"), steps: 0 }
+    }
+}
+
 impl Bus {
     /// `message.updated`: all of the message, without its parts.
     pub(super) fn message_updated(&mut self, info: &Object<'_>, scribe: &mut Scribe) {
@@ -36,7 +45,8 @@ impl Bus {
         if self.messages.has(id) {
             return;
         }
-        self.remember(id, info, true);
+        self.remember(id, info);
+        self.posted.arrived();
         let model = info.object("model");
         if self.main {
             scribe.info(Info {
@@ -48,29 +58,27 @@ impl Bus {
         }
     }
 
-    fn remember(&mut self, id: &Id, info: &Object<'_>, user: bool) -> bool {
+    /// A message is heard of for the first time; true if it was there before.
+    fn remember(&mut self, id: &Id, info: &Object<'_>) -> bool {
         let time = info.object("time");
-        let complete = !user && time.u64("completed").is_some();
+        let complete = info.is("role", "assistant") && time.u64("completed").is_some();
         let past = complete || self.main && self.sessions.is_copied(time.u64("created"));
-        let message = Message {
-            user,
-            summary: !user && info.is_true("summary"),
-            past,
-            complete,
-            model: info.filled("modelID"),
-            steps: 0,
-        };
-        self.messages.insert(id.clone(), message);
+        self.messages.insert(id.clone(), Message::new(info, past));
         past
     }
 
+    /// A reply began.
+    pub(super) fn reply_begun(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        let to = info.str("parentID").map(Id::from);
+        if scribe.in_turn() && self.turn.is_stale(to.as_deref()) {
+            self.end_turn(scribe);
+        }
+        self.turn.replying(id.clone(), to, scribe);
+    }
+
     fn assistant_message(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
-        if !self.messages.has(id) && !self.remember(id, info, false) && self.main {
-            let to = info.str("parentID").map(Id::from);
-            if scribe.in_turn() && self.turn.is_stale(to.as_deref()) {
-                self.end_turn(scribe);
-            }
-            self.turn.replying(id.clone(), to, scribe);
+        if !self.messages.has(id) && !self.remember(id, info) && self.main {
+            self.reply_begun(id, info, scribe);
         }
         if !self.main {
             return self.complete(id, info, scribe);

@@ -109,6 +109,14 @@ impl Turn {
         (self.worked, self.idle, self.retrying) = (true, false, retrying);
     }
 
+    /// Somebody stopped the turn before anything was done about its prompt: nothing more comes of it.
+    pub fn abandoned(&mut self) {
+        if !self.worked {
+            self.worked = true;
+            self.fault = Some(Fault::new(ErrorCode::Aborted, "stopped before it began"));
+        }
+    }
+
     /// The session rests.
     pub fn rest(&mut self) {
         self.idle = true;
