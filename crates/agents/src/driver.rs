@@ -110,6 +110,13 @@ pub enum Decision {
 pub enum Effect {
     /// Write a record to the agent. It is read back and kept before it is written.
     Send(Box<RawValue>),
+    /// The same for a record that has secrets in it: what is read back and kept has a mask in their place.
+    SendMasked {
+        /// What is written.
+        record: Box<RawValue>,
+        /// What is read back and kept.
+        kept: Box<RawValue>,
+    },
     /// Take a line as if the agent had said it: how an agent without a process speaks.
     Hear(String),
     /// The agent's server is there; all requests go to it.
@@ -194,6 +201,11 @@ impl Effects {
     /// Writes a record to the agent.
     pub fn send(&mut self, record: &impl Serialize) {
         self.push(Effect::Send(switchboard_event::raw(record)));
+    }
+
+    /// Writes a record with secrets to the agent, and keeps one without them.
+    pub fn send_masked(&mut self, record: &impl Serialize, kept: &impl Serialize) {
+        self.push(Effect::SendMasked { record: switchboard_event::raw(record), kept: switchboard_event::raw(kept) });
     }
 
     /// Does not call back.

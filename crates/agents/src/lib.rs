@@ -10,6 +10,7 @@ mod driver_tests;
 mod framing;
 mod json;
 mod launch;
+mod mend;
 mod reader;
 mod record;
 mod scribe;
@@ -30,9 +31,10 @@ pub use agent::{Abilities, Agent, Found, Login, Versions, WhileRunning};
 pub use driver::{
     Answer, Command, Decision, Driver, Effect, Effects, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
 };
-pub use framing::Lines;
+pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
+pub use mend::Mender;
 pub use reader::{Note, Reader, Start, Why};
 pub use record::{Record, RecordBody};
 pub use scribe::{Ending, Scribe};

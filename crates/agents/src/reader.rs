@@ -53,6 +53,8 @@ pub enum Note<'a> {
     Stderr(&'a str),
     /// A request will be answered, and this is who decided it: the wire shows only the answer.
     Decided(&'a Id, Decider),
+    /// Something to know that Switchboard itself has to say.
+    Said(&'a Notice),
     /// We are stopping the agent.
     Stopping(Why),
     /// What went wrong, should it turn out that something did.

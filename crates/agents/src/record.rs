@@ -32,6 +32,25 @@ pub enum RecordBody<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// Reads a line of a living agent: whatever it looks like, it is no transcript.
+    #[must_use]
+    pub fn live(line: &'a [u8], at: Timestamp) -> Option<Self> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        let body = match std::str::from_utf8(line) {
+            Err(_) => RecordBody::Bytes(line),
+            Ok(text) => serde_json::from_str(text).map_or(RecordBody::Text(text), RecordBody::Json),
+        };
+        Some(Self { dir: Dir::In, at: Some(at), body })
+    }
+
+    /// A record that goes to the agent.
+    #[must_use]
+    pub fn sent(raw: &'a RawValue, at: Timestamp) -> Self {
+        Self { dir: Dir::Out, at: Some(at), body: RecordBody::Json(raw) }
+    }
+
     /// Reads a line; of a transcript line `{"dir":"in"|"out","t":seconds,"msg":…}`, the message. Blank lines are
     /// no records.
     #[must_use]

@@ -1,7 +1,7 @@
 //! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
 //! session's id, times, the end, and the promise that no record is lost.
 
-use switchboard_event::{Body, Event, Id, Info, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Body, Dir, Event, Id, Info, Level, Notice, Timestamp, Topic};
 
 use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
 
@@ -96,6 +96,19 @@ impl Translator {
         self.give(out);
     }
 
+    /// Keeps a piece of a line that is too long to be read.
+    pub fn piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
+        let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);
+        let record = Record { dir: Dir::In, at: Some(at), body };
+        self.now = at;
+        self.scribe.begin(Some(record.to_native()), self.now, record.at);
+        let text = "a piece of a line that is too long to be read";
+        self.scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
+        self.scribe.settle(Notice::default);
+        self.records += 1;
+        self.give(out);
+    }
+
     /// Hears what the wire never says.
     pub fn note(&mut self, note: &Note<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
         self.now = at.unwrap_or(self.now);
@@ -103,6 +116,7 @@ impl Translator {
         match note {
             Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
             Note::Decided(request, by) => self.scribe.decided(request, *by),
+            Note::Said(notice) => self.scribe.notice((*notice).clone()),
             Note::Stopping(why) => self.scribe.stopping(*why),
             Note::Failed(fault) => self.scribe.suspect(fault.clone()),
             Note::Exited { code, signal } => self.scribe.exited(*code, *signal),

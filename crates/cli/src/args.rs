@@ -20,6 +20,8 @@ pub struct Args {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    Run(Box<crate::run::Run>),
+    Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),
     Completions(Completions),

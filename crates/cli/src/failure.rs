@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use switchboard_engine::StartError;
+use switchboard_store::StoreError;
 use thiserror::Error;
 
 /// Why a command failed.
@@ -33,6 +35,18 @@ pub enum Failure {
         /// Why.
         cause: io::Error,
     },
+    /// A session could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The log of sessions cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The log could not be written, and the session was stopped.
+    #[error("the session was stopped, because it could not be written down: {0}")]
+    Log(String),
+    /// Something of the machine is not as it should be.
+    #[error("{0}")]
+    Machine(String),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
@@ -43,13 +57,27 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownName { .. } | Self::BadValue { .. } | Self::Unreadable { .. } => 2,
-            Self::Output(_) => 5,
+            Self::Start(error) => refused(error),
+            Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
+            Self::Store(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
         }
     }
 
     /// The reader of our output has seen enough.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+fn refused(error: &StartError) -> u8 {
+    match error {
+        StartError::UnknownAgent(_)
+        | StartError::BadFolder { .. }
+        | StartError::BadRequest(_)
+        | StartError::NoSession(_) => 2,
+        StartError::NotInstalled { .. } | StartError::NoSuchProgram { .. } | StartError::TooOld { .. } => 3,
+        StartError::Unsupported(_) | StartError::Launch(_) => 4,
+        StartError::Files { .. } | StartError::Store(_) => 5,
     }
 }
 

@@ -2,11 +2,17 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
-    path::Path,
+    io::{self, IsTerminal as _, Read},
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use switchboard_engine::{Machine, is_root};
 use switchboard_event::{Id, Timestamp};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
 
 /// The time now.
 #[expect(clippy::disallowed_methods, reason = "this is the one place with a clock")]
@@ -25,4 +31,88 @@ pub fn open(path: Option<&Path>) -> io::Result<Box<dyn Read>> {
         Some(path) if path != Path::new("-") => Ok(Box::new(File::open(path)?)),
         _ => Ok(Box::new(io::stdin().lock())),
     }
+}
+
+/// All that the engine may know of this machine.
+pub fn machine() -> Result<Machine, Failure> {
+    machine_with(std::env::temp_dir())
+}
+
+/// The same, with a folder for what is private to sessions.
+pub fn machine_with(temp: PathBuf) -> Result<Machine, Failure> {
+    // Variables that are not text are nothing that an agent asks for.
+    let env =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Ok(Machine {
+        env: env.collect(),
+        home: std::env::home_dir().ok_or_else(|| Failure::Machine("there is no home folder: set HOME".to_owned()))?,
+        temp,
+        program: std::env::current_exe().map_err(|cause| Failure::Machine(format!("who am I? {cause}")))?,
+        root: is_root(),
+        now,
+        fresh_id,
+        secret,
+    })
+}
+
+/// A secret that nobody can guess.
+fn secret() -> String {
+    format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
+}
+
+/// Where sessions are kept: as it was said, or the platform's data folder.
+pub fn data_folder(said: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let machine = machine()?;
+    let variable = |name: &str| machine.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let platform = || variable("XDG_DATA_HOME").filter(|folder| folder.is_absolute());
+    let home = || machine.home.join(".local/share");
+    Ok(said
+        .or_else(|| variable("SWITCHBOARD_DATA"))
+        .unwrap_or_else(|| platform().unwrap_or_else(home).join("switchboard")))
+}
+
+/// What runs everything that waits. One thread is enough for one session.
+pub fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| Failure::Machine(format!("cannot wait: {cause}")))
+}
+
+/// Somebody may type.
+pub fn stdin_is_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// A file's text.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|cause| Failure::Unreadable { path: path.to_owned(), cause })
+}
+
+/// A file's bytes, as base64.
+pub fn read_base64(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|cause| Failure::Unreadable { path: path.to_owned(), cause })?;
+    Ok(BASE64_STANDARD.encode(bytes))
+}
+
+/// A path from the root.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A time as people write it: `90s`, `10m`, `2h`, or seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.strip_prefix(number).unwrap_or_default() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a number with s, m or h".to_owned()),
+    };
+    let seconds: f64 = number.parse().map_err(|_| "a number with s, m or h".to_owned())?;
+    Duration::try_from_secs_f64(seconds * unit)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or("more than nothing".to_owned())
 }

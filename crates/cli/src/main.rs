@@ -1,11 +1,17 @@
 //! `switchboard`: one protocol for every coding agent. Arguments, commands, exit codes.
 
+mod agents;
 mod args;
 mod completions;
+mod data;
+mod dialects;
 mod failure;
 mod host;
+mod run;
 mod schema;
 mod translate;
+#[cfg(test)]
+mod view;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -17,12 +23,14 @@ fn main() -> ExitCode {
         return code;
     }
     let result = match Args::parse().command {
-        Command::Translate(args) => translate::run(&args),
-        Command::Schema(args) => schema::run(&args),
-        Command::Completions(args) => completions::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             // Nothing is left to be done if not even the error can be told.

@@ -6,11 +6,11 @@ use std::{
 };
 
 use switchboard_agents::{Lines, Options, Record, SOURCES, Source, Start, Translator, source};
-use switchboard_dialects::{DIALECTS, Dialect, Messages, Projection, dialect};
+use switchboard_dialects::{Dialect, Messages, Projection};
 use switchboard_event::{Event, Id};
 
 use crate::{
-    args,
+    args, dialects,
     failure::{Failure, names},
     host,
 };
@@ -21,7 +21,7 @@ const CHUNK: usize = 128 << 10;
 /// Runs the command.
 pub fn run(args: &args::Translate) -> Result<(), Failure> {
     let source = find_source(&args.from)?;
-    let dialect = find_dialect(&args.to)?;
+    let dialect = dialects::find(&args.to)?;
     let unreadable = |cause| Failure::Unreadable {
         path: args.file.clone().unwrap_or_else(|| PathBuf::from("standard input")),
         cause,
@@ -66,14 +66,6 @@ fn find_source(name: &str) -> Result<&'static Source, Failure> {
         what: "source",
         given: name.to_owned(),
         known: names(SOURCES.iter().copied().flatten().map(|s| (s.name, s.title))),
-    })
-}
-
-fn find_dialect(name: &str) -> Result<&'static Dialect, Failure> {
-    dialect(name).ok_or_else(|| Failure::UnknownName {
-        what: "dialect",
-        given: name.to_owned(),
-        known: names(DIALECTS.iter().map(|d| (d.name, d.title))),
     })
 }
 

@@ -1,4 +1,23 @@
-//! Runs coding agents. Not how they speak (`switchboard-agents`), nor how clients hear of it.
+//! Runs coding agents: their processes, sessions and approvals. Not how they speak (`switchboard-agents`), nor how
+//! clients hear of it.
 
-pub mod http;
+mod engine;
+pub mod find;
+mod http;
+mod hub;
+mod inspect;
+mod machine;
+mod owner;
+mod policy;
+mod recover;
+mod request;
+mod session;
 pub mod supervise;
+
+pub use engine::Engine;
+pub use hub::Follower;
+pub use inspect::{Inspected, Installed, inspect};
+pub use machine::{Machine, is_root};
+pub use owner::this_process;
+pub use request::{Audience, CommandError, Limits, StartError, StartRequest};
+pub use session::{Outcome, Session};

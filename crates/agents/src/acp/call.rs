@@ -93,6 +93,9 @@ impl ToolCall {
         if !keep(self.input.is_some()) {
             self.input = fields.raw("rawInput").or(self.input.take());
         }
+        if self.input.is_none() && record != Source::Update {
+            self.input = self.title.as_deref().and_then(names::mcp_title).and_then(|_| announced_input(fields));
+        }
         self.output = fields.raw("rawOutput").or(self.output.take());
         self.exit = fields.object("_meta").object("terminal_exit").i32("exit_code").or(self.exit);
         self.piecewise |= piece(fields).is_some();
@@ -150,6 +153,12 @@ impl ToolCall {
         let known = scribe.item(&self.item).map(|item| &item.details);
         self.piecewise && matches!(known, Some(Details::Command(command)) if command.truncated)
     }
+}
+
+/// An agent that has no `rawInput` may show the input as text, where it says what will be done.
+fn announced_input(fields: &Object<'_>) -> Option<Box<RawValue>> {
+    let shown = text_of(&pieces(fields.get("content")?));
+    Json::parse(&shown).filter(|input| input.is_object()).map(Json::to_raw)
 }
 
 /// JSON that was kept as it was written.

@@ -76,7 +76,8 @@ fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &Scribe) ->
 /// Tools that are known by what they are given, whatever the agent calls them.
 fn by_shape(call: &ToolCall, name: &str, input: &Object<'_>, scribe: &Scribe) -> Option<Details> {
     let kind = call.kind.unwrap_or_default();
-    if let Some((server, tool)) = names::mcp(name) {
+    let titled = || call.title.as_deref().and_then(names::mcp_title);
+    if let Some((server, tool)) = names::mcp(name).or_else(titled) {
         let result = call.output.clone().or_else(|| call.content.clone());
         return Some(Mcp { server: server.to_owned(), tool: tool.to_owned(), result, error: None }.into());
     }

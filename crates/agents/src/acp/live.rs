@@ -7,7 +7,7 @@ use super::{
     elicitation,
     prompts::Prompts,
     rpc::{Key, Ledger, key},
-    session::Session,
+    session::{Session, session_id},
     speech::Speeches,
     subagents::Subagents,
     terminals::Terminals,
@@ -113,7 +113,7 @@ impl Live {
     pub(super) fn asked(&mut self, method: &str, id: Option<Key>, params: &Object<'_>) {
         if let Some(id) = id {
             let choice = ["modeId", "modelId", "title"].into_iter().find_map(|field| params.filled(field));
-            let ours = Ours { method: method.to_owned(), session: params.filled("sessionId"), choice };
+            let ours = Ours { method: method.to_owned(), session: session_id(params), choice };
             self.ours.asked(id, ours);
         }
     }

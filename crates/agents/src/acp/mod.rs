@@ -5,6 +5,7 @@ mod call;
 mod calls;
 mod changes;
 mod content;
+mod driver;
 mod elicitation;
 mod errors;
 mod info;
@@ -22,7 +23,8 @@ mod terminals;
 mod updates;
 mod usage;
 
-pub use launch::AGENT;
+pub use driver::{Client, Habits, Safeguard, Setup, Start};
+pub use launch::{AGENT, Row, row, start};
 
 use crate::Source;
 
@@ -32,5 +34,10 @@ pub const SOURCES: &[Source] = &[Source {
     agent: "acp",
     title: "any ACP agent, a transcript of both directions",
     schema: None,
-    reader: || Box::new(live::Live::default()),
+    reader,
 }];
+
+/// Reads a transcript of any agent that speaks ACP.
+pub fn reader() -> Box<dyn crate::Reader> {
+    Box::new(live::Live::default())
+}

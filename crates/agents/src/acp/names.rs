@@ -76,6 +76,12 @@ pub fn mcp(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.split_once("__")
 }
 
+/// `TOOL (SERVER MCP Server)`, as one agent (0.61.0) titles the calls of such tools. It has no other place for them.
+pub fn mcp_title(title: &str) -> Option<(&str, &str)> {
+    let (tool, server) = title.strip_suffix(" MCP Server)")?.rsplit_once(" (")?;
+    Some((server, tool))
+}
+
 /// A command as it would be typed: a text, or words of which the first two may only be the shell.
 pub fn command_line(command: Json<'_>) -> Option<String> {
     if let Some(text) = command.str() {
@@ -112,6 +118,12 @@ mod tests {
         check_name(r#"{"title":"ls","kind":"execute"}"#, "", None);
         check_name(r#"{"title":"ls","kind":"execute","rawInput":{"command":"ls -l"}}"#, "", None);
         check_name(r#"{"title":"bash","kind":"execute","rawInput":{"cwd":"/x"}}"#, "", Some("bash"));
+    }
+
+    #[test]
+    fn a_title_may_name_a_server() {
+        assert_eq!(super::mcp_title("read (x) (my files MCP Server)"), Some(("my files", "read (x)")));
+        assert_eq!(super::mcp_title("read (x)"), None);
     }
 
     #[test]

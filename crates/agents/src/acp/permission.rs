@@ -7,6 +7,7 @@ use switchboard_event::{
 
 use super::{
     call::{Source, parsed},
+    driver::reason,
     live::{Live, Theirs, control},
     rpc::Key,
 };
@@ -58,7 +59,8 @@ impl Live {
             call.refused = decided != Outcome::Allowed;
             call.request = None;
         }
-        let message = fields.object("error").filled("message");
+        let reason = fields.get("result").and_then(reason);
+        let message = reason.clone().or_else(|| fields.object("error").filled("message"));
         let by = Decider::Client;
         scribe.request_resolved(RequestResolved {
             request,
@@ -69,6 +71,10 @@ impl Live {
             ..Default::default()
         });
         scribe.otherwise(Notice::new(Topic::Late).with_name("session/request_permission"));
+        if reason.is_some() {
+            let unheard = "the agent was not told why: ACP has no word for it";
+            scribe.notice(Notice::new(Topic::Warning).with_name("session/request_permission").with_text(unheard));
+        }
     }
 }
 
@@ -78,12 +84,19 @@ fn options(params: &Object<'_>) -> Vec<RequestOption> {
         let id = option.string("optionId").unwrap_or_default();
         let kind = match option.str("kind").as_deref() {
             Some("allow_once") => OptionKind::AllowOnce,
+            Some("allow_always") if names_session(&option) => OptionKind::AllowSession,
             Some("allow_always") => OptionKind::AllowAlways,
             _ => OptionKind::Reject,
         };
         RequestOption { label: option.filled("name").unwrap_or_else(|| id.clone()), id, kind }
     };
     params.array("options").into_iter().map(option).collect()
+}
+
+/// The protocol does not tell "for this session" from "from now on"; the words on the option do.
+fn names_session(option: &Object<'_>) -> bool {
+    let name = option.string("name").unwrap_or_default().to_lowercase();
+    name.contains("session") && !name.contains("sessions")
 }
 
 fn opened(request: Id, title: Option<String>, item: &Item, options: Vec<RequestOption>) -> RequestOpened {

@@ -51,7 +51,7 @@ impl Place {
 impl Live {
     /// Where a message about a session belongs. The first session that anything happens in is the session.
     pub(super) fn place(&mut self, params: &Object<'_>, scribe: &mut Scribe) -> Place {
-        let session = params.str("sessionId").unwrap_or_default();
+        let session = session_id(params).unwrap_or_default();
         self.identify(&session, scribe);
         let other = !session.is_empty() && scribe.session().is_some_and(|main| *main != *session);
         let place = match (&self.session.replay, other) {
@@ -77,7 +77,7 @@ impl Live {
     /// `session/new`, `load`, `resume` and `fork`.
     pub(super) fn opening(&mut self, method: &str, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
         self.asked(method, id, params);
-        let session = params.filled("sessionId");
+        let session = session_id(params);
         let mine = scribe.session().is_none() || scribe.session().map(Id::as_str) == session.as_deref();
         if method == "session/load" && mine {
             self.end_replay(scribe);
@@ -122,8 +122,7 @@ impl Live {
     }
 
     fn opened(&mut self, ours: &Ours, result: &Object<'_>, scribe: &mut Scribe) {
-        let session =
-            result.filled("sessionId").or_else(|| ours.session.clone().filter(|_| ours.method != "session/fork"));
+        let session = session_id(result).or_else(|| ours.session.clone().filter(|_| ours.method != "session/fork"));
         let session = session.unwrap_or_default();
         self.identify(&session, scribe);
         if scribe.session().is_some_and(|main| *main == *session) {
@@ -199,6 +198,13 @@ impl Live {
             scribe.session_ending(Ending { reason: EndReason::Completed, error: None });
         }
     }
+}
+
+/// The id of a session. A blank before it is no part of it: one agent (0.61.0) must be told the id like that to load a
+/// session without harm.
+pub fn session_id(fields: &Object<'_>) -> Option<String> {
+    let id = fields.str("sessionId")?;
+    Some(id.trim()).filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
 /// What an answer belongs to whose request is not in the stream, by its shape.

@@ -1,11 +1,18 @@
-//! Gemini CLI: `gemini -p … --output-format stream-json`. Its two-way form speaks ACP and is read there.
+//! Gemini CLI: `gemini --acp`, which is two-way and read as any ACP agent, and
+//! `gemini -p … --output-format stream-json`, for one prompt and one answer.
 
+mod config;
 mod errors;
 mod items;
 mod launch;
+#[cfg(test)]
+mod launch_tests;
 mod live;
+mod policy;
 mod raw;
 mod results;
+mod sessions;
+mod settings;
 mod usage;
 
 pub use launch::AGENT;
@@ -13,10 +20,19 @@ pub use launch::AGENT;
 use crate::Source;
 
 /// What Gemini CLI can be read from.
-pub const SOURCES: &[Source] = &[Source {
-    name: "gemini",
-    agent: "gemini",
-    title: "Gemini CLI, `gemini -p --output-format stream-json`",
-    schema: Some(include_str!("schema.json")),
-    reader: || Box::new(live::Live::default()),
-}];
+pub const SOURCES: &[Source] = &[
+    Source {
+        name: "gemini",
+        agent: "gemini",
+        title: "Gemini CLI, `gemini -p --output-format stream-json`",
+        schema: Some(include_str!("schema.json")),
+        reader: || Box::new(live::Live::default()),
+    },
+    Source {
+        name: "gemini:acp",
+        agent: "gemini",
+        title: "Gemini CLI, `gemini --acp`, a transcript of both directions",
+        schema: None,
+        reader: crate::acp::reader,
+    },
+];

@@ -157,7 +157,7 @@ fn hollow(item: &Item) -> Item {
     item
 }
 
-fn grow(details: &mut Details, field: Field, text: &str) {
+pub(super) fn grow(details: &mut Details, field: Field, text: &str) {
     match (details, field) {
         (Details::AgentMessage(m), Field::Text) => m.truncated |= keep(&mut m.text, text),
         (Details::Reasoning(r), Field::Text) => r.truncated |= keep(r.text.get_or_insert_default(), text),

@@ -5,6 +5,7 @@
 mod close;
 mod items;
 mod names;
+mod relive;
 mod session;
 mod turns;
 

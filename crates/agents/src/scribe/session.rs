@@ -170,7 +170,7 @@ impl Scribe {
         }
     }
 
-    fn end_session(&mut self, ending: Ending, by: Decider) {
+    pub(super) fn end_session(&mut self, ending: Ending, by: Decider) {
         let (exit_code, signal) = self.exit.unwrap_or_default();
         let body = SessionEnded {
             reason: ending.reason,

@@ -81,15 +81,20 @@ impl Control {
         self.tell(Command::Stop(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX)));
     }
 
-    /// How the agent ended, as soon as it has. May be asked often, and dropped at any time.
-    pub async fn exit(&self) -> Exit {
+    /// How the agent ended, as soon as it has. May be asked often, and dropped at any time; holds nothing itself.
+    pub fn exit(&self) -> impl Future<Output = Exit> + Send + use<> {
         let mut state = self.state.clone();
-        let known = state.wait_for(|state| state.exit.is_some()).await;
-        known.ok().and_then(|state| state.exit).unwrap_or_default()
+        async move {
+            let known = state.wait_for(|state| state.exit.is_some()).await;
+            known.ok().and_then(|state| state.exit).unwrap_or_default()
+        }
     }
 
-    /// Waits until no descendant is left and all pipes are closed. Says how many processes are left because we may not
-    /// kill them: those that got the rights of another user. May be asked often, and dropped at any time.
+    /// Waits until no descendant is left; then the agent's outputs have an end. Says how many processes are left because
+    /// we may not kill them: those that got the rights of another user. May be asked often, and dropped at any time.
+    ///
+    /// It takes milliseconds from the agent's end. If it takes seconds, somebody has stopped the supervisor, or a
+    /// process hangs in the kernel: [`sweep`](super::sweep) kills the supervisor too.
     pub async fn gone(&self) -> usize {
         let mut state = self.state.clone();
         let known = state.wait_for(|state| state.gone.is_some()).await;

@@ -200,13 +200,14 @@ fn lost() -> StartError {
 
 fn failure(stage: Stage, errno: i32, cause: String, spec: &Spec) -> StartError {
     let program = spec.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-    match (stage, Errno::from_raw_os_error(errno)) {
-        (Stage::Order, _) => StartError::Supervisor(io::Error::other(cause)),
-        (Stage::Directory, _) => StartError::Directory { path: spec.cwd.clone(), cause },
-        (Stage::Confine, _) => StartError::Confinement { program, cause },
-        (Stage::Program, Errno::NOENT | Errno::NOTDIR) => StartError::NotFound { program },
-        (Stage::Program, Errno::TOOBIG) => StartError::TooLong { program },
-        (Stage::Program, _) => StartError::NotExecutable { program, cause },
+    let missing = [Errno::NOENT, Errno::NOTDIR].map(Errno::raw_os_error).contains(&errno);
+    match stage {
+        Stage::Order => StartError::Supervisor(io::Error::other(cause)),
+        Stage::Directory => StartError::Directory { path: spec.cwd.clone(), cause },
+        Stage::Confine => StartError::Confinement { program, cause },
+        Stage::Program if missing => StartError::NotFound { program },
+        Stage::Program if errno == Errno::TOOBIG.raw_os_error() => StartError::TooLong { program },
+        Stage::Program => StartError::NotExecutable { program, cause },
     }
 }
 

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     if let Some(code) = hidden_mode(env::args_os().skip(1)) {
         return code;
     }
-    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<String> = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match play(&args) {
         Ok(code) => code,

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal as Raw, kill_process};
 use switchboard_engine::supervise::{Exit, Input, Signal, Spec};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::stage::{LONG, is_alive, marked, play, spec};
+use crate::stage::{LONG, is_alive, marked, play, spec, wait_for_end};
 
 const fn code(code: i32) -> Exit {
     Exit { code: Some(code), signal: None }
@@ -124,7 +124,7 @@ async fn letting_go_kills() {
     let process = agent.introduced().await;
     assert!(is_alive(process));
     drop(agent.control);
-    // Its output ends when it does, and the supervisor with it.
+    // Its output ends with it.
     assert_eq!(tokio::time::timeout(LONG, agent.stdout.next_line()).await.unwrap().unwrap(), None);
-    assert!(!is_alive(process));
+    wait_for_end(process);
 }

@@ -22,7 +22,7 @@ fn program(path: impl Into<OsString>) -> Spec {
 }
 
 fn script(folder: &Folder, text: &str, mode: u32) -> PathBuf {
-    let path = folder.file("script");
+    let path = folder.file("switchboard-script");
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     path
@@ -41,13 +41,16 @@ async fn a_program_that_is_not_there() {
 #[tokio::test]
 async fn a_program_is_looked_for_on_the_given_path_and_in_the_given_folder() {
     let folder = Folder::new();
-    let path = script(&folder, "#!/bin/sh\nexit 7\n", 0o755);
+    script(&folder, "#!/bin/sh\nexit 7\n", 0o755);
     let search = vec![("PATH".into(), folder.0.clone().into_os_string())];
-    for spec in [Spec { env: search, ..program("script") }, Spec { cwd: folder.0.clone(), ..program("./script") }] {
+    for spec in [
+        Spec { env: search, ..program("switchboard-script") },
+        Spec { cwd: folder.0.clone(), ..program("./switchboard-script") },
+    ] {
         let running = try_play(&spec).await.unwrap();
         assert_eq!(running.control.exit().await.code, Some(7));
     }
-    assert!(matches!(refused(&program("script")).await, StartError::NotFound { .. }), "{}", path.display());
+    assert!(matches!(refused(&program("switchboard-script")).await, StartError::NotFound { .. }));
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("agents", &["event"]),
     ("dialects", &["event"]),
-    ("engine", &[]),
-    ("cli", &["agents", "dialects", "engine", "event"]),
+    ("store", &["event"]),
+    ("engine", &["agents", "event", "store"]),
+    ("cli", &["agents", "dialects", "engine", "event", "store"]),
     ("testkit", &["agents", "dialects", "event"]),
     ("xtask", &[]),
 ];

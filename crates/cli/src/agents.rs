@@ -1,0 +1,135 @@
+//! `switchboard agents`: what is installed, what it can do, how to install the rest.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use clap::Args;
+use switchboard_agents::{AGENTS, Abilities, Login, WhileRunning};
+use switchboard_engine::{Inspected, Installed, inspect};
+
+use crate::{failure::Failure, host};
+
+/// List the agents: installed or not, versions, logins, what they can do
+///
+/// Nothing is sent anywhere: whether an agent is logged in is told from files and variables, as far as they show it.
+#[derive(Args)]
+pub struct Agents {
+    /// Only this agent
+    pub agent: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Show the agents' own configuration files, read as settings of a session
+    #[arg(long)]
+    pub config: bool,
+    /// The folder whose project settings count, with --config
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub cwd: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Agents) -> Result<(), Failure> {
+    let wanted = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
+    if !AGENTS.iter().any(|agent| wanted(agent.name)) {
+        let known = crate::failure::names(AGENTS.iter().map(|agent| (agent.name, agent.title)));
+        let given = args.agent.clone().unwrap_or_default();
+        return Err(Failure::UnknownName { what: "agent", given, known });
+    }
+    let text = if args.config { config(args, wanted)? } else { list(args, wanted)? };
+    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+}
+
+fn list(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
+    let machine = host::machine()?;
+    let all = host::runtime()?.block_on(inspect(&machine));
+    let mut text = String::new();
+    for agent in all.iter().filter(|agent| wanted(agent.name)) {
+        if args.json {
+            text.push_str(&serde_json::to_string(agent).unwrap_or_default());
+            text.push('\n');
+        } else {
+            describe(agent, &mut text);
+        }
+    }
+    Ok(text)
+}
+
+fn describe(agent: &Inspected, text: &mut String) {
+    let version = agent.version.as_deref().unwrap_or("unknown version");
+    let tested = agent.versions.map_or(String::new(), |versions| format!(" (tested with {})", versions.tested));
+    let state = match agent.state {
+        Installed::BuiltIn => "built in".to_owned(),
+        Installed::ByCommand => "named by --command".to_owned(),
+        Installed::Ready => version.to_owned(),
+        Installed::Newer => format!("{version}, newer than what was tested{tested}"),
+        Installed::UnknownVersion => format!("{version}{tested}"),
+        Installed::TooOld => format!("{version} is too old{tested}"),
+        Installed::Missing => "not installed".to_owned(),
+    };
+    text.push_str(&format!("{:<10} {}: {state}\n", agent.name, agent.title));
+    let mut line = |name: &str, value: &str| text.push_str(&format!("{:<10}   {name}: {value}\n", ""));
+    if let Some(path) = &agent.path {
+        line("program", &path.to_string_lossy());
+    }
+    match &agent.login {
+        Login::Yes(how) => line("login", how),
+        Login::No(how) => line("login", &format!("not logged in; {how}")),
+        Login::Unknown | Login::NotNeeded => {}
+    }
+    if let (Installed::Missing | Installed::TooOld, Some(install)) = (agent.state, agent.install) {
+        line("install", install);
+    }
+    line("can", &abilities(&agent.abilities));
+}
+
+fn abilities(abilities: &Abilities) -> String {
+    let while_running = match abilities.while_running {
+        WhileRunning::Steer => "takes prompts while it runs",
+        WhileRunning::Queue => "queues prompts while it runs",
+        WhileRunning::Wait => "",
+    };
+    let all = [
+        (abilities.streaming, "stream"),
+        (abilities.reasoning, "show reasoning"),
+        (abilities.approvals, "ask for approval"),
+        (abilities.changed_input, "run changed input"),
+        (abilities.questions, "ask questions"),
+        (abilities.interrupt, "be interrupted"),
+        (abilities.resume, "resume"),
+        (abilities.fork, "fork"),
+        (abilities.set_model, "change model"),
+        (abilities.set_mode, "change mode"),
+        (abilities.images, "see images"),
+        (abilities.mcp, "use MCP servers"),
+        (abilities.output_schema, "answer by a schema"),
+        (abilities.one_shot, "one-shot"),
+        (!while_running.is_empty(), while_running),
+    ];
+    let named: Vec<_> = all.iter().filter(|(can, _)| *can).map(|(_, name)| *name).collect();
+    if named.is_empty() { "whatever it offers".to_owned() } else { named.join(", ") }
+}
+
+fn config(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
+    let (machine, cwd) = (host::machine()?, host::absolute(&args.cwd));
+    let mut text = String::new();
+    for agent in AGENTS.iter().filter(|agent| wanted(agent.name)) {
+        for found in (agent.config)(&machine, &cwd) {
+            let mut found = found;
+            found.config = found.config.masked();
+            if args.json {
+                let line = serde_json::json!({ "agent": agent.name, "file": found.file, "config": found.config, "remarks": found.remarks });
+                text.push_str(&format!("{line}\n"));
+                continue;
+            }
+            let config = serde_json::to_string_pretty(&found.config).unwrap_or_default();
+            text.push_str(&format!("{} {}\n{config}\n", agent.name, found.file.display()));
+            found.remarks.iter().for_each(|remark| text.push_str(&format!("  ({remark})\n")));
+        }
+    }
+    if text.is_empty() && !args.json {
+        text.push_str("no configuration files of agents here\n");
+    }
+    Ok(text)
+}

@@ -1,0 +1,47 @@
+//! Numbers for people: tokens, money, time.
+
+/// A number of tokens: `950`, `12.3k`, `1.2M`.
+pub fn tokens(count: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let exact = count as f64;
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..99_950 => format!("{:.1}k", exact / 1e3),
+        99_950..999_500 => format!("{:.0}k", exact / 1e3),
+        _ => format!("{:.1}M", exact / 1e6),
+    }
+}
+
+/// An amount of money: `$0.0031`, `$0.25`, `$12.50`.
+pub fn dollars(amount: f64) -> String {
+    if amount != 0.0 && amount.abs() < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
+}
+
+/// A time: `0.3 s`, `12.4 s`, `3 m 05 s`, `1 h 02 m`.
+pub fn duration(millis: u64) -> String {
+    let seconds = millis / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}.{} s", millis % 1_000 / 100),
+        60..3_600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} m", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub fn count(number: usize, of: &str) -> String {
+    if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dollars, duration, tokens};
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = [999, 1_000, 12_345, 99_949, 99_950, 999_499, 999_500, 12_345_678].map(tokens);
+        assert_eq!(shown, ["999", "1.0k", "12.3k", "99.9k", "100k", "999k", "1.0M", "12.3M"]);
+        assert_eq!([0.0, 0.003_13, 0.25, 12.5].map(dollars), ["$0.00", "$0.0031", "$0.25", "$12.50"]);
+        let shown = [0, 307, 59_999, 60_000, 3_725_000].map(duration);
+        assert_eq!(shown, ["0.0 s", "0.3 s", "59.9 s", "1 m 00 s", "1 h 02 m"]);
+    }
+}

@@ -1,0 +1,43 @@
+//! The last message: what the agent answered in the end. Subagents and thoughts are no part of it.
+
+use switchboard_event::{Body, Details, Event, Origin, Status};
+
+/// Keeps the last message of the last turn that somebody asked for.
+#[derive(Clone, Debug, Default)]
+pub struct LastMessage {
+    message: Option<String>,
+    /// What the turn gave as its answer beside the messages.
+    result: Option<String>,
+}
+
+impl LastMessage {
+    /// Takes note of an event.
+    pub fn see(&mut self, event: &Event) {
+        if event.thread.is_some() {
+            return;
+        }
+        match &event.body {
+            // Work that ends in the background opens a turn too, and may have nothing to add to the answer.
+            Body::TurnStarted(turn) if turn.origin != Origin::Background => *self = Self::default(),
+            Body::ItemCompleted(item) if item.status != Status::Superseded => {
+                if let Details::AgentMessage(message) = &item.details
+                    && !message.text.trim().is_empty()
+                {
+                    self.message = Some(message.text.clone());
+                }
+            }
+            Body::TurnCompleted(turn) => self.result.clone_from(&turn.result),
+            _ => {}
+        }
+    }
+
+    /// The text, as the agent gave it.
+    pub fn text(&self) -> Option<&str> {
+        self.result.as_deref().or(self.message.as_deref())
+    }
+
+    /// The turn's own answer is what the last message said.
+    pub fn is_said_twice(&self) -> bool {
+        self.result == self.message
+    }
+}

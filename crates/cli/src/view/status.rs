@@ -1,0 +1,88 @@
+//! The status line: that it is still at work, for how long, on what, and what it used so far.
+
+use std::time::Duration;
+
+use switchboard_event::{Body, Event, SessionStatus, Topic};
+
+use super::{
+    clean,
+    figures::{duration, tokens},
+    fold,
+    items::Open,
+    viewer::View,
+};
+
+/// The spinner, a step every tenth of a second.
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/// What the session as a whole is doing, where the agent says so.
+#[derive(Debug, Default)]
+pub struct Doing {
+    status: Option<SessionStatus>,
+}
+
+impl Doing {
+    /// Takes note of an event.
+    pub fn see(&mut self, event: &Event) {
+        match &event.body {
+            Body::SessionUpdated(updated) if updated.info.status.is_some() => self.status = updated.info.status,
+            Body::Notice(notice) if notice.topic == Topic::Retry => self.status = Some(SessionStatus::Retrying),
+            Body::Notice(notice) if notice.topic == Topic::Compaction => {
+                let is_running = notice.status.as_deref().is_some_and(|status| status != "completed");
+                self.status = is_running.then_some(SessionStatus::Compacting);
+            }
+            // Whatever it waited for is over.
+            Body::ItemStarted(_) | Body::ItemDelta(_) | Body::TurnStarted(_) => self.status = None,
+            _ => {}
+        }
+    }
+
+    fn word(&self) -> Option<&'static str> {
+        match self.status? {
+            SessionStatus::Compacting => Some("making the context smaller"),
+            SessionStatus::Retrying => Some("waiting to try again"),
+            SessionStatus::Idle | SessionStatus::Running | SessionStatus::RequiresAction => None,
+        }
+    }
+}
+
+impl View {
+    /// The status line as text, without what places it on the screen.
+    #[must_use]
+    pub fn status(&self, elapsed: Duration) -> String {
+        let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let step = usize::try_from(millis / 100 % 10).unwrap_or_default();
+        let spinner = SPINNER.get(step).copied().unwrap_or(' ');
+        let used = self.turn.tokens();
+        let used = if used == 0 { String::new() } else { format!(" · {} tokens", tokens(used)) };
+        let head = format!("{spinner} {}{used} · ", duration(millis));
+        let columns = usize::from(self.paper.options.width.max(20)) - 1;
+        let (cells, more) = fold::cells([&*head, &*self.work()], columns);
+        fold::cut(cells, more, columns).into_iter().map(|cell| cell.c).collect()
+    }
+
+    /// What is being done: the youngest piece of work, and the last line that it printed.
+    fn work(&self) -> String {
+        if self.requests.are_open() {
+            return "waiting for an answer".to_owned();
+        }
+        if let Some(word) = self.doing.word() {
+            return word.to_owned();
+        }
+        let works = |open: &&Open| open.voice.is_none() && !open.doing.is_empty();
+        let count = self.open.values().filter(works).count();
+        if let Some(open) = self.open.values().filter(works).max_by_key(|open| open.number) {
+            let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+            let printed = if open.printed.is_empty() { String::new() } else { format!(" · {}", open.printed) };
+            return clean::line(&format!("{}{more}{printed}", open.doing));
+        }
+        let voice =
+            self.open.values().filter(|open| open.thread.is_none()).filter_map(|open| open.voice.as_ref()).last();
+        match voice {
+            Some(voice) if voice.is_thought() => "thinking".to_owned(),
+            Some(_) => "writing".to_owned(),
+            None if self.turn.has_begun() => "working".to_owned(),
+            None => "starting".to_owned(),
+        }
+    }
+}

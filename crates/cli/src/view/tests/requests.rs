@@ -1,0 +1,73 @@
+//! What is seen of requests that were answered: quiet where somebody agreed, a line where something was refused.
+
+use switchboard_event::{
+    Body, Change, Command, Decider, FileChange, Id, Item, Outcome, RequestOpened, RequestResolved, Status,
+};
+
+use super::{Options, event, shown};
+
+fn command() -> Item {
+    Item::new(Command { command: "touch x".to_owned(), ..Command::default() })
+}
+
+fn edit() -> Item {
+    let diff = "@@ -1 +1 @@\n-a\n+b\n".to_owned();
+    Item::new(FileChange {
+        changes: vec![Change { path: "a.txt".to_owned(), diff, ..Change::default() }],
+        output: None,
+    })
+}
+
+/// What is seen when an item was asked for and this came of it.
+fn seen(item: &Item, outcome: Outcome, by: Decider, status: Status) -> String {
+    let opened = RequestOpened { request: Id::from("r"), title: "Do it".to_owned(), ..RequestOpened::default() };
+    let resolved = RequestResolved { request: Id::from("r"), outcome, by, ..RequestResolved::default() };
+    let events = [
+        event(Some("i"), Body::ItemStarted(Box::new(item.clone()))),
+        event(Some("i"), Body::RequestOpened(Box::new(opened))),
+        event(Some("i"), Body::RequestResolved(Box::new(resolved))),
+        event(Some("i"), Body::ItemCompleted(Box::new(item.clone().with_status(status)))),
+    ];
+    shown(&events, Options { colour: false, ..Options::terminal(80) }).all
+}
+
+#[test]
+fn what_somebody_agreed_to_needs_no_word() {
+    assert_eq!(seen(&command(), Outcome::Allowed, Decider::Client, Status::Completed), "$ touch x\n");
+    assert_eq!(seen(&command(), Outcome::Allowed, Decider::Policy, Status::Completed), "$ touch x\n");
+}
+
+#[test]
+fn a_diff_that_was_agreed_to_is_not_shown_again() {
+    let heading = "→ edit a.txt +1 -1\n";
+    assert_eq!(seen(&edit(), Outcome::Allowed, Decider::Client, Status::Completed), heading);
+    let whole = seen(&edit(), Outcome::Allowed, Decider::Policy, Status::Completed);
+    assert_eq!(whole, format!("{heading}  @@ -1 +1 @@\n  -a\n  +b\n"));
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    for (outcome, by, told) in [
+        (Outcome::Declined, Decider::Client, "declined by you"),
+        (Outcome::Cancelled, Decider::Client, "declined by you, and the turn stopped"),
+        (Outcome::Declined, Decider::Policy, "declined by a rule of the session"),
+        (Outcome::Declined, Decider::Switchboard, "declined"),
+        (Outcome::Expired, Decider::Timeout, "not answered in time, so declined"),
+    ] {
+        assert_eq!(seen(&command(), outcome, by, Status::Declined), format!("$ touch x\n  ✗ {told}\n"));
+        assert_eq!(seen(&edit(), outcome, by, Status::Declined), format!("→ Do it\n  ✗ {told}\n"));
+    }
+}
+
+#[test]
+fn where_little_is_shown_a_refusal_still_is() {
+    let resolved = RequestResolved { outcome: Outcome::Declined, ..RequestResolved::default() };
+    let opened = RequestOpened { command: Some("rm x".to_owned()), ..RequestOpened::default() };
+    let events = [
+        event(Some("i"), Body::ItemStarted(Box::new(command()))),
+        event(Some("i"), Body::RequestOpened(Box::new(opened))),
+        event(Some("i"), Body::RequestResolved(Box::new(resolved))),
+    ];
+    let options = Options { quiet: true, ..Options::piped() };
+    assert_eq!(shown(&events, options).activity, "$ rm x\n  ✗ declined\n");
+}

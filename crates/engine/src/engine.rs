@@ -1,0 +1,411 @@
+//! The engine: starts sessions and keeps them. What it is asked for is checked here, before anything starts.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use switchboard_agents::{
+    Agent, Input, Launch, Options, Order, Prompt, Resume, Start, Translator, Unsupported, agent, source,
+};
+use switchboard_event::{Id, Level, Notice, SandboxMode, SessionConfig, Topic, Usage};
+use switchboard_store::{Log, NewSession, Process, Run};
+use tokio::sync::{mpsc, watch};
+
+use crate::{
+    Machine, StartError, StartRequest, find,
+    hub::Head,
+    owner, recover,
+    session::{Actor, Journal, Link, Parts, Private, Session},
+    supervise::{self, Confinement, Running, Spec},
+};
+
+/// Variables of ours that no agent gets.
+const OURS: [&str; 2] = ["SWITCHBOARD_TOKEN", "SWITCHBOARD_DATA"];
+
+/// What an agent needs of the environment, whatever else it gets.
+const NEEDED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"];
+
+/// Starts sessions.
+#[derive(Clone)]
+pub struct Engine {
+    log: Arc<dyn Log>,
+    machine: Arc<Machine>,
+}
+
+/// What a session continues.
+struct Past {
+    id: Id,
+    agent_session: Id,
+    head: u64,
+    runs: u32,
+    turns: u32,
+    used: Usage,
+}
+
+impl Engine {
+    /// An engine that writes to a log.
+    #[must_use]
+    pub fn new(log: Arc<dyn Log>, machine: Machine) -> Self {
+        Self { log, machine: Arc::new(machine) }
+    }
+
+    /// The log that it writes to.
+    #[must_use]
+    pub fn log(&self) -> &Arc<dyn Log> {
+        &self.log
+    }
+
+    /// Ends the sessions that a crash of another process left open. Says how many.
+    ///
+    /// # Errors
+    /// If the log cannot be read or written.
+    pub fn recover(&self) -> Result<usize, StartError> {
+        Ok(recover::recover(&*self.log, &self.machine)?)
+    }
+
+    /// Starts a session, or continues one.
+    ///
+    /// # Errors
+    /// If it cannot be started: the error says why, and what can be done.
+    pub async fn start(&self, mut request: StartRequest) -> Result<Session, StartError> {
+        let past = self.past(&mut request)?;
+        let agent = agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
+        check_abilities(agent, &request)?;
+        let cwd = self.folder(&request.config)?;
+        request.config.agent_type = Some(agent.name.to_owned());
+        request.config.working_directory = Some(cwd.to_string_lossy().into_owned());
+        let machine = Arc::new(self.machine.with_env(self.environment(&request)));
+        let private = self.private()?;
+        let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine)?;
+        self.launch(agent, request, past, cwd, private, prepared, machine).await
+    }
+
+    /// What the request continues. The settings of then hold, but for what is set now.
+    fn past(&self, request: &mut StartRequest) -> Result<Option<Past>, StartError> {
+        let Some(id) = request.resume.clone() else { return Ok(None) };
+        let session = self.log.session(&id)?.ok_or_else(|| StartError::NoSession(format!("no session {id}")))?;
+        if request.agent.is_empty() {
+            request.agent = session.agent.to_string();
+        }
+        if request.agent != *session.agent {
+            let text = format!("session {id} is of {}, and {} cannot continue it", session.agent, request.agent);
+            return Err(StartError::NoSession(text));
+        }
+        let agent_session = session.agent_session.clone().ok_or_else(|| {
+            StartError::NoSession(format!("session {id} ended before the agent began, so it cannot be continued"))
+        })?;
+        request.config = merged(std::mem::take(&mut request.config), session.config()?);
+        let used = session.carry.as_ref().and_then(|carry| serde_json::from_str(carry.get()).ok()).unwrap_or_default();
+        let (head, runs, turns) = (session.head, session.runs, session.turns);
+        Ok(Some(Past { id, agent_session, head, runs, turns, used }))
+    }
+
+    /// The folder to work in, absolute and without detours.
+    fn folder(&self, config: &SessionConfig) -> Result<PathBuf, StartError> {
+        let folder = PathBuf::from(config.working_directory.as_deref().unwrap_or("."));
+        let bad = |cause: String| StartError::BadFolder { folder: folder.clone(), cause };
+        let real = std::fs::canonicalize(&folder).map_err(|error| bad(error.to_string()))?;
+        if !real.is_dir() {
+            return Err(bad("it is not a folder".to_owned()));
+        }
+        Ok(real)
+    }
+
+    /// The environment that the agent gets: all of ours but our secrets, or only what was asked for.
+    fn environment(&self, request: &StartRequest) -> BTreeMap<String, String> {
+        let passed = |name: &str| match &request.env_only {
+            _ if OURS.contains(&name) => false,
+            Some(only) => NEEDED.contains(&name) || only.iter().any(|entry| entry == name),
+            None => true,
+        };
+        let mut env = self.machine.env.clone();
+        env.retain(|name, _| passed(name));
+        env.extend(request.env.clone());
+        env
+    }
+
+    fn private(&self) -> Result<Private, StartError> {
+        Private::new(&self.machine.temp, &(self.machine.secret)())
+            .map_err(|cause| StartError::Files { path: self.machine.temp.clone(), cause })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a part of what was prepared, and used once")]
+    async fn launch(
+        &self,
+        agent: &'static Agent,
+        request: StartRequest,
+        past: Option<Past>,
+        cwd: PathBuf,
+        private: Private,
+        mut prepared: Prepared,
+        machine: Arc<Machine>,
+    ) -> Result<Session, StartError> {
+        let continued = past.filter(|_| !request.fork);
+        let id = continued.as_ref().map_or_else(|| (machine.fresh_id)(), |past| past.id.clone());
+        let (mut link, arrivals) = Link::new();
+        let running = match prepared.spec.take() {
+            Some(spec) => Some(supervise::start(&machine.program, Spec { session: id.to_string(), ..spec }).await?),
+            None => None,
+        };
+        self.enter(&id, agent, &request, &cwd, continued.as_ref())?;
+        let seen = continued.as_ref().map_or(0, |past| past.head);
+        let head = Head::new(id.clone(), seen);
+        let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
+        let number = continued.as_ref().map_or(1, |past| past.runs + 1);
+        let run = running.map(|running| {
+            prepared.confined(&running.confined);
+            let run = self.record_of(number, &running);
+            link.attach(running);
+            run
+        });
+        journal.change().run.clone_from(&run);
+        if let Input::Text(text) = &prepared.launch.input {
+            link.send_text(text);
+            link.close_input();
+        }
+        let (orders, ordered) = mpsc::channel(16);
+        let (outcome, ended) = watch::channel(None);
+        let translator = self.translator(agent, &request, continued.as_ref(), &id, &prepared);
+        let actor = Actor::new(Parts {
+            agent,
+            config: request.config,
+            cwd,
+            machine,
+            translator,
+            driver: prepared.launch.driver.take(),
+            link,
+            arrivals,
+            orders: ordered,
+            outcome,
+            journal,
+            private: Some(private),
+            run,
+            audience: request.audience,
+            stay: request.stay,
+            limits: request.limits,
+            used: continued.map(|past| past.used).unwrap_or_default(),
+            counts_turns: prepared.launch.counts_turns,
+        });
+        tokio::spawn(perform(actor, request.prompt, prepared.remarks));
+        Ok(Session { id, seen, head, log: self.log.clone(), orders, outcome: ended })
+    }
+
+    /// The processes of a run, so that they are found again should we be killed.
+    fn record_of(&self, run: u32, running: &Running) -> Run {
+        let process = |of: supervise::Process| Process { pid: of.pid, start: of.start_time };
+        Run {
+            run,
+            boot: owner::boot(),
+            supervisor: None,
+            agent: Some(process(running.agent)),
+            started: (self.machine.now)(),
+            ended: None,
+        }
+    }
+
+    /// Makes the session known, before anything of it is told.
+    fn enter(
+        &self,
+        id: &Id,
+        agent: &Agent,
+        request: &StartRequest,
+        cwd: &Path,
+        past: Option<&Past>,
+    ) -> Result<(), StartError> {
+        if past.is_some() {
+            self.log.claim(id)?;
+            return Ok(());
+        }
+        self.log.create(NewSession {
+            id: id.clone(),
+            agent: Id::from(agent.name),
+            created: (self.machine.now)(),
+            config: request.config.clone(),
+            prompt: request.prompt.as_ref().map(|prompt| prompt.text.clone()).unwrap_or_default(),
+            cwd: cwd.to_string_lossy().into_owned(),
+            project: request.config.project_id.clone(),
+        })?;
+        Ok(())
+    }
+
+    fn translator(
+        &self,
+        agent: &'static Agent,
+        request: &StartRequest,
+        past: Option<&Past>,
+        id: &Id,
+        prepared: &Prepared,
+    ) -> Translator {
+        let start = Start {
+            config: request.config.masked(),
+            prompt: request.prompt.as_ref().map(|prompt| prompt.text.clone()),
+            resumed: prepared.resumed.clone(),
+            usage_base: past.map(|past| past.used.clone()),
+        };
+        let options = Options {
+            session: Some(id.clone()),
+            hold: true,
+            agent: Some(agent.name),
+            made_up: id.clone(),
+            arrival: (self.machine.now)(),
+            run: past.map_or(1, |past| past.runs + 1),
+            events_before: past.map_or(0, |past| past.head),
+            turns_before: past.map_or(0, |past| past.turns),
+            start,
+        };
+        Translator::new(prepared.source, options)
+    }
+}
+
+async fn perform(mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
+    for remark in remarks {
+        actor.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(remark));
+    }
+    actor.run(prompt).await;
+}
+
+/// All that is needed to start, and nothing started yet.
+struct Prepared {
+    launch: Launch,
+    source: &'static switchboard_agents::Source,
+    /// The process to start, unless the agent is built in.
+    spec: Option<Spec>,
+    resumed: Option<Id>,
+    remarks: Vec<String>,
+}
+
+impl Prepared {
+    fn new(
+        agent: &'static Agent,
+        request: &StartRequest,
+        past: Option<&Past>,
+        cwd: &Path,
+        private: &Private,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, StartError> {
+        let confined = matches!(request.config.sandbox_mode, Some(SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite));
+        let empty = Prompt::default();
+        let launch = (agent.launch)(&Order {
+            config: &request.config,
+            cwd,
+            resume: past.map(|past| Resume { session: &past.agent_session, fork: request.fork }),
+            one_shot: request.one_shot,
+            prompt: request.prompt.as_ref().unwrap_or(&empty),
+            command: &request.command,
+            private: private.path(),
+            confined,
+            root: machine.root,
+            secret: &(machine.secret)(),
+            host: &**machine,
+        })?;
+        let source = source(launch.source)
+            .ok_or_else(|| StartError::BadRequest(format!("nothing reads `{}`", launch.source)))?;
+        let mut prepared = Self {
+            remarks: launch.weaker.clone(),
+            resumed: past.map(|past| past.agent_session.clone()),
+            launch,
+            source,
+            spec: None,
+        };
+        if !prepared.launch.program.is_empty() {
+            prepared.process(agent, request, cwd, private, machine, confined)?;
+        }
+        Ok(prepared)
+    }
+
+    fn process(
+        &mut self,
+        agent: &Agent,
+        request: &StartRequest,
+        cwd: &Path,
+        private: &Private,
+        machine: &Machine,
+        confined: bool,
+    ) -> Result<(), StartError> {
+        let found = find::program(agent, &self.launch.program, machine)?;
+        self.remarks.extend(find::check_version(agent, found.version.as_deref())?);
+        for (path, text) in &self.launch.files {
+            private.write(path, text).map_err(|cause| StartError::Files { path: path.clone(), cause })?;
+        }
+        for (from, to) in &self.launch.copies {
+            std::fs::copy(from, to).map_err(|cause| StartError::Files { path: from.clone(), cause })?;
+        }
+        let mut env = machine.env.clone();
+        if confined {
+            env.insert("TMPDIR".to_owned(), private.path().to_string_lossy().into_owned());
+            self.remarks.push("the sandbox does not limit the network".to_owned());
+        }
+        env.extend(self.launch.env.iter().cloned());
+        self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
+        let argv = std::iter::once(found.path.into_os_string()).chain(self.launch.args.iter().map(Into::into));
+        self.spec = Some(Spec {
+            argv: argv.collect(),
+            env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cwd: cwd.to_owned(),
+            stdin: if self.launch.input == Input::Closed { supervise::Input::Closed } else { supervise::Input::Open },
+            confine: confined.then(|| self.confinement(request, cwd, private)),
+            session: String::new(),
+        });
+        Ok(())
+    }
+
+    fn confinement(&self, request: &StartRequest, cwd: &Path, private: &Private) -> Confinement {
+        let mut writable: Vec<_> = self.launch.writable.iter().filter(|path| made(path)).cloned().collect();
+        writable.push(private.path().to_owned());
+        if request.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite) {
+            writable.push(cwd.to_owned());
+        }
+        Confinement { writable, best_effort: request.sandbox_best_effort }
+    }
+
+    /// Says so if the sandbox is not what was asked for.
+    fn confined(&mut self, confined: &supervise::Confined) {
+        let missing = match confined {
+            supervise::Confined::Free | supervise::Confined::Full => return,
+            supervise::Confined::Partial => "this kernel cannot guard all ways of writing",
+            supervise::Confined::Unavailable => "this kernel has no Landlock, so nothing is enforced",
+        };
+        self.remarks.push(format!("the sandbox is weaker than asked for: {missing}"));
+    }
+}
+
+/// An agent's own folder: one that is not there yet is made, since the agent could not do it from inside.
+fn made(path: &Path) -> bool {
+    path.exists() || std::fs::create_dir_all(path).is_ok()
+}
+
+fn check_abilities(agent: &Agent, request: &StartRequest) -> Result<(), StartError> {
+    let abilities = agent.abilities;
+    let images = request.prompt.as_ref().is_some_and(|prompt| !prompt.images.is_empty());
+    let schema = request.prompt.as_ref().is_some_and(|prompt| prompt.output_schema.is_some());
+    let missing = [
+        (request.resume.is_some() && !abilities.resume, "continue a session"),
+        (request.resume.is_some() && request.fork && !abilities.fork, "continue a copy of a session"),
+        (request.one_shot && !abilities.one_shot, "run one prompt only"),
+        (images && !abilities.images, "look at images"),
+        (schema && !abilities.output_schema, "answer by a schema"),
+        (!request.config.mcp_servers.is_empty() && !abilities.mcp, "use MCP servers of the session"),
+    ];
+    match missing.iter().find(|(missing, _)| *missing) {
+        Some((_, what)) => Err(Unsupported::new(format!("{} cannot {what}", agent.title)).into()),
+        None => Ok(()),
+    }
+}
+
+/// What is set now, and what was set then where nothing is.
+fn merged(now: SessionConfig, then: SessionConfig) -> SessionConfig {
+    SessionConfig {
+        agent_type: now.agent_type.or(then.agent_type),
+        project_id: now.project_id.or(then.project_id),
+        working_directory: now.working_directory.or(then.working_directory),
+        model: now.model.or(then.model),
+        approval_mode: now.approval_mode.or(then.approval_mode),
+        sandbox_mode: now.sandbox_mode.or(then.sandbox_mode),
+        allowed_tools: now.allowed_tools.or(then.allowed_tools),
+        blocked_tools: now.blocked_tools.or(then.blocked_tools),
+        max_turns: now.max_turns.or(then.max_turns),
+        mcp_servers: if now.mcp_servers.is_empty() { then.mcp_servers } else { now.mcp_servers },
+    }
+}

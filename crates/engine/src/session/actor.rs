@@ -1,0 +1,292 @@
+//! The actor: waits for what comes next, has it read, does what the driver wants, writes everything down.
+
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+
+use switchboard_agents::{
+    Agent, BoundedLines, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
+};
+use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
+use switchboard_store::Run;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{
+    Journal, Link, Private,
+    desk::Desk,
+    handle::{Ordered, Outcome},
+    link::Arrival,
+    stderr::Stderr,
+    stop::Ladder,
+    timers::{Due, Timers},
+};
+use crate::{Audience, Limits, Machine, http::SseEvent, supervise::Exit};
+
+/// What an actor is made of.
+pub(crate) struct Parts {
+    pub agent: &'static Agent,
+    pub config: SessionConfig,
+    pub cwd: PathBuf,
+    pub machine: Arc<Machine>,
+    pub translator: Translator,
+    pub driver: Option<Box<dyn Driver>>,
+    pub link: Link,
+    pub arrivals: mpsc::Receiver<Arrival>,
+    pub orders: mpsc::Receiver<Ordered>,
+    pub outcome: watch::Sender<Option<Outcome>>,
+    pub journal: Journal,
+    pub private: Option<Private>,
+    /// The processes of the run.
+    pub run: Option<Run>,
+    pub audience: Audience,
+    pub stay: bool,
+    pub limits: Limits,
+    /// What the session had used before this run.
+    pub used: Usage,
+    /// The agent counts turns itself.
+    pub counts_turns: bool,
+}
+
+/// The actor of one session.
+pub(crate) struct Actor {
+    pub(super) parts: Parts,
+    pub(super) lines: BoundedLines,
+    pub(super) stderr: Stderr,
+    pub(super) desk: Desk,
+    pub(super) timers: Timers,
+    pub(super) todo: VecDeque<Effect>,
+    /// What is to be sent once what was told of it is committed.
+    pub(super) outbox: Vec<Outgoing>,
+    /// Prompts that wait for the agent.
+    pub(super) prompts: VecDeque<Prompt>,
+    pub(super) ready: bool,
+    /// A prompt was given and its turn is not over.
+    pub(super) busy: bool,
+    /// No more prompts are taken.
+    pub(super) closing: bool,
+    pub(super) ladder: Ladder,
+    pub(super) replies: super::told::Replies,
+    pub(super) tools: super::told::Tools,
+    /// Why it could not go on.
+    pub(super) fault: Option<Fault>,
+    pub(super) exit: Option<Exit>,
+    pub(super) silent: bool,
+    pub(super) outcome: Outcome,
+}
+
+/// What is to be sent.
+pub(super) enum Outgoing {
+    Record(Box<serde_json::value::RawValue>),
+    Request(switchboard_agents::HttpRequest),
+    CloseInput,
+}
+
+/// So many events are committed at once, if that many come at once.
+const BATCH: usize = 1024;
+
+impl Actor {
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            lines: BoundedLines::default(),
+            stderr: Stderr::default(),
+            desk: Desk::default(),
+            timers: Timers::default(),
+            todo: VecDeque::new(),
+            outbox: Vec::new(),
+            prompts: VecDeque::new(),
+            ready: false,
+            busy: false,
+            closing: false,
+            ladder: Ladder::default(),
+            replies: super::told::Replies::default(),
+            tools: super::told::Tools::default(),
+            fault: None,
+            exit: None,
+            silent: false,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Says something that only Switchboard knows.
+    pub fn say(&mut self, notice: &Notice) {
+        self.note(&Note::Said(notice));
+    }
+
+    /// Runs the session to its end.
+    pub async fn run(mut self, first: Option<Prompt>) {
+        self.begin(first);
+        while self.settle().await && !self.is_over() {
+            if !self.todo.is_empty() {
+                // A built-in agent has much to say: whoever wants it to stop is heard in between.
+                if let Ok((order, reply)) = self.parts.orders.try_recv() {
+                    self.ordered(order, reply).await;
+                }
+                continue;
+            }
+            tokio::select! {
+                ordered = self.parts.orders.recv() => match ordered {
+                    Some((order, reply)) => self.ordered(order, reply).await,
+                    // Nobody is left who could want anything; the session goes on to its end.
+                    None => self.parts.orders = never(),
+                },
+                Some(arrival) = self.parts.arrivals.recv() => self.arrived(arrival),
+                due = self.timers.next() => self.due(due),
+            }
+        }
+        self.finish().await;
+    }
+
+    fn begin(&mut self, first: Option<Prompt>) {
+        let limits = self.parts.limits;
+        self.timers.arm(Due::Beginning, super::stop::BEGINNING);
+        if let Some(total) = limits.total {
+            self.timers.arm(Due::Total, total);
+        }
+        self.prompts.extend(first);
+        match self.parts.driver.as_mut() {
+            Some(driver) => {
+                self.timers.arm(Due::Handshake, limits.handshake);
+                let mut effects = Effects::default();
+                driver.open(&mut effects);
+                self.todo.extend(effects.drain());
+            }
+            // Its prompt went with its start.
+            None => {
+                (self.ready, self.busy, self.closing) = (true, true, true);
+                self.prompts.clear();
+                self.sign_of_life();
+            }
+        }
+    }
+
+    fn arrived(&mut self, arrival: Arrival) {
+        if !matches!(arrival, Arrival::Exited(_)) {
+            self.sign_of_life();
+        }
+        match arrival {
+            Arrival::Stdout(bytes) => self.hear_bytes(&bytes),
+            Arrival::StdoutEnd => self.fell_silent(),
+            Arrival::Stderr(bytes) => {
+                for line in self.stderr.push(&bytes) {
+                    self.note(&Note::Stderr(&line));
+                }
+            }
+            Arrival::Exited(exit) => self.exited(exit),
+            Arrival::Answer(request, answer) => self.answered(&request, &answer),
+            Arrival::Stream(SseEvent::Opened) => self.signal(Signal::StreamOpened),
+            Arrival::Stream(SseEvent::Data(data)) => self.hear(&data),
+            Arrival::Stream(SseEvent::Closed(_)) => self.signal(Signal::StreamClosed),
+        }
+    }
+
+    pub(super) fn hear_bytes(&mut self, bytes: &[u8]) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.push(bytes, |frame| self.hear_frame(&frame));
+        self.lines = lines;
+    }
+
+    /// A line, or a piece of one that is too long to be read: it is kept, and the session goes on.
+    pub(super) fn hear_frame(&mut self, frame: &Frame<'_>) {
+        match frame {
+            Frame::Line(line) => self.hear(line),
+            Frame::Piece { bytes, .. } => {
+                let mut events = Vec::new();
+                self.parts.translator.piece(bytes, (self.parts.machine.now)(), &mut events);
+                self.told(events);
+            }
+        }
+    }
+
+    /// The agent said something.
+    pub(super) fn hear(&mut self, line: &[u8]) {
+        if let Some(record) = Record::live(line, (self.parts.machine.now)()) {
+            self.record(&record);
+        }
+    }
+
+    /// A record came or went.
+    pub(super) fn record(&mut self, record: &Record<'_>) {
+        let mut events = Vec::new();
+        self.parts.translator.record(record, &mut events);
+        if let Some(driver) = self.parts.driver.as_mut() {
+            let mut effects = Effects::default();
+            driver.saw(record, &events, &mut effects);
+            self.todo.extend(effects.drain());
+        }
+        self.told(events);
+    }
+
+    /// Something that the wire does not say.
+    pub(super) fn note(&mut self, note: &Note<'_>) {
+        let mut events: Vec<Event> = Vec::new();
+        self.parts.translator.note(note, Some((self.parts.machine.now)()), &mut events);
+        self.told(events);
+    }
+
+    pub(super) fn warn(&mut self, text: impl Into<String>) {
+        self.say(&Notice::new(Topic::Warning).with_level(switchboard_event::Level::Warning).with_text(text));
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if let Some(driver) = self.parts.driver.as_mut() {
+            let mut effects = Effects::default();
+            driver.signal(signal, &mut effects);
+            self.todo.extend(effects.drain());
+        }
+    }
+
+    fn due(&mut self, due: Due) {
+        match due {
+            Due::Total | Due::Idle => self.stop(Why::Timeout),
+            Due::Handshake => self.too_slow(),
+            Due::Beginning => {
+                let mut events = Vec::new();
+                self.parts.translator.release(&mut events);
+                self.told(events);
+            }
+            Due::Interrupt => {
+                self.warn("the agent did not stop the turn when it was told to, so it is stopped itself");
+                self.stop(Why::Cancelled);
+            }
+            Due::Stop => self.climb(),
+            Due::Drain => self.silent = true,
+            Due::Request(request) => self.expire(request),
+            Due::Driver(timer) => self.signal(Signal::Timer(timer)),
+        }
+    }
+
+    /// Does what is to be done, or much of it, commits it, and sends what may be sent then. False if it cannot be
+    /// written down.
+    async fn settle(&mut self) -> bool {
+        while self.parts.journal.pending() < BATCH
+            && let Some(effect) = self.todo.pop_front()
+        {
+            self.perform(effect);
+        }
+        if let Err(error) = self.parts.journal.commit().await {
+            self.outcome.unwritten = Some(error.to_string());
+            return false;
+        }
+        for outgoing in std::mem::take(&mut self.outbox) {
+            self.parts.link.send_out(outgoing);
+        }
+        true
+    }
+
+    /// Commits before somebody is told that something was done.
+    pub(super) async fn reply<T>(&mut self, reply: oneshot::Sender<T>, answer: T) {
+        self.settle().await;
+        // Whoever asked may have gone.
+        drop(reply.send(answer));
+    }
+
+    fn is_over(&self) -> bool {
+        if self.parts.link.is_process() { self.exit.is_some() && self.silent } else { self.silent }
+    }
+}
+
+fn never() -> mpsc::Receiver<Ordered> {
+    let (sender, receiver) = mpsc::channel(1);
+    // Kept for ever, so that nobody hears of its end again and again.
+    std::mem::forget(sender);
+    receiver
+}

@@ -1,0 +1,132 @@
+//! The requests that are open in a session: who may answer, and what an answer must be.
+
+use std::collections::{BTreeMap, HashMap};
+
+use switchboard_agents::{Abilities, Answer, Decision};
+use switchboard_event::{About, Id, RequestOpened};
+
+use crate::CommandError;
+
+/// The open requests.
+#[derive(Default)]
+pub struct Desk {
+    open: HashMap<Id, Open>,
+}
+
+struct Open {
+    about: About,
+    /// The questions, and whether one may be answered in own words.
+    questions: BTreeMap<String, Choices>,
+    /// An answer is on its way to the agent.
+    answered: bool,
+}
+
+struct Choices {
+    labels: Vec<String>,
+    free_text: bool,
+}
+
+impl Desk {
+    /// The agent asks.
+    pub fn opened(&mut self, request: &RequestOpened) {
+        let questions = request.questions.iter().map(|question| {
+            let labels = question.choices.iter().map(|choice| choice.label.clone()).collect();
+            (question.id.clone(), Choices { labels, free_text: question.free_text || question.choices.is_empty() })
+        });
+        let open = Open { about: request.about, questions: questions.collect(), answered: false };
+        self.open.insert(request.request.clone(), open);
+    }
+
+    /// The request needs no answer any more.
+    pub fn resolved(&mut self, request: &Id) {
+        self.open.remove(request);
+    }
+
+    /// Somebody must answer before the agent goes on.
+    pub fn is_waiting(&self) -> bool {
+        self.open.values().any(|open| !open.answered)
+    }
+
+    /// Takes an answer if it makes sense; the first one counts.
+    pub fn take(&mut self, answer: &Answer, abilities: &Abilities) -> Result<(), CommandError> {
+        let open = self.open.get_mut(&answer.request).filter(|open| !open.answered).ok_or(CommandError::NotOpen)?;
+        check(open, answer, abilities)?;
+        open.answered = true;
+        Ok(())
+    }
+}
+
+fn check(open: &Open, answer: &Answer, abilities: &Abilities) -> Result<(), CommandError> {
+    let bad = |text: String| Err(CommandError::BadAnswer(text));
+    let allowed = matches!(answer.decision, Decision::Allow | Decision::AllowSession);
+    if answer.input.is_some() && !abilities.changed_input {
+        return bad("this agent does not take another input than the one it asked for".to_owned());
+    }
+    if !allowed {
+        return Ok(());
+    }
+    for (question, chosen) in &answer.answers {
+        let Some(choices) = open.questions.get(question) else {
+            return bad(format!("there is no question `{question}`"));
+        };
+        if let Some(other) = chosen.iter().find(|text| !choices.free_text && !choices.labels.contains(text)) {
+            return bad(format!("`{other}` is not among the answers to `{question}`"));
+        }
+    }
+    if open.about == About::Question && open.questions.keys().any(|question| !answer.answers.contains_key(question)) {
+        return bad("not all questions are answered".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_agents::{Abilities, Answer, Decision};
+    use switchboard_event::{About, Choice, Id, Question, RequestOpened};
+
+    use super::Desk;
+
+    fn question() -> RequestOpened {
+        let choices = vec![Choice { label: "A".to_owned(), description: None }];
+        let question = Question { id: "q".to_owned(), choices, ..Question::default() };
+        RequestOpened {
+            request: Id::from("r"),
+            about: About::Question,
+            questions: vec![question],
+            ..RequestOpened::default()
+        }
+    }
+
+    fn answer(decision: Decision, answers: &[(&str, &str)]) -> Answer {
+        let answers = answers.iter().map(|(q, a)| ((*q).to_owned(), vec![(*a).to_owned()])).collect();
+        Answer { request: Id::from("r"), decision, answers, ..Answer::default() }
+    }
+
+    #[test]
+    fn the_first_answer_that_makes_sense_counts() {
+        let mut desk = Desk::default();
+        desk.opened(&question());
+        for (bad, why) in [
+            (answer(Decision::Allow, &[]), "not all questions"),
+            (answer(Decision::Allow, &[("q", "B")]), "not among"),
+            (answer(Decision::Allow, &[("other", "A")]), "no question"),
+        ] {
+            let error = desk.take(&bad, &Abilities::NONE).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+            assert!(desk.is_waiting(), "it stays open");
+        }
+        desk.take(&answer(Decision::Allow, &[("q", "A")]), &Abilities::NONE).unwrap();
+        assert!(!desk.is_waiting());
+        let second = desk.take(&answer(Decision::Decline, &[]), &Abilities::NONE).unwrap_err().to_string();
+        assert!(second.contains("not open"), "{second}");
+    }
+
+    #[test]
+    fn a_no_needs_no_answers_and_changed_input_needs_the_ability() {
+        let mut desk = Desk::default();
+        desk.opened(&question());
+        let changed = Answer { input: Some(switchboard_event::raw(&1)), ..answer(Decision::Allow, &[("q", "A")]) };
+        assert!(desk.take(&changed, &Abilities::NONE).is_err());
+        desk.take(&answer(Decision::Decline, &[]), &Abilities::NONE).unwrap();
+    }
+}

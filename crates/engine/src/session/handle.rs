@@ -1,0 +1,105 @@
+//! A running session, for those who follow and steer it.
+
+use std::sync::Arc;
+
+use switchboard_agents::{Answer, Command, Prompt};
+use switchboard_event::{EndReason, Fault, Id};
+use switchboard_store::Log;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::{
+    CommandError,
+    hub::{Follower, Head},
+};
+
+/// Something that somebody wants of a session.
+pub enum Order {
+    /// Something for the agent.
+    Command(Command),
+    /// End the session.
+    Cancel,
+}
+
+/// An order, and whom to tell what became of it.
+pub type Ordered = (Order, oneshot::Sender<Result<(), CommandError>>);
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// How; nothing if not even that could be written down.
+    pub reason: Option<EndReason>,
+    /// Why, if it failed.
+    pub error: Option<Fault>,
+    /// The agent was ready to work.
+    pub started: bool,
+    /// The log could not be written.
+    pub unwritten: Option<String>,
+}
+
+/// A running session. Whoever drops it decides nothing: it goes on.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) id: Id,
+    pub(crate) seen: u64,
+    pub(crate) head: Arc<Head>,
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) orders: mpsc::Sender<Ordered>,
+    pub(crate) outcome: watch::Receiver<Option<Outcome>>,
+}
+
+impl Session {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// Follows it from the beginning of this run.
+    #[must_use]
+    pub fn follow(&self) -> Follower {
+        self.follow_after(self.seen)
+    }
+
+    /// Follows it from behind an event.
+    #[must_use]
+    pub fn follow_after(&self, seq: u64) -> Follower {
+        Follower::new(self.head.clone(), self.log.clone(), seq)
+    }
+
+    /// Gives the agent another prompt: it joins the turn or waits, as the agent can.
+    pub async fn prompt(&self, prompt: Prompt) -> Result<(), CommandError> {
+        self.command(Command::Prompt(prompt)).await
+    }
+
+    /// Answers a request. The first answer counts.
+    pub async fn answer(&self, answer: Answer) -> Result<(), CommandError> {
+        self.command(Command::Answer(answer)).await
+    }
+
+    /// Stops the turn.
+    pub async fn interrupt(&self) -> Result<(), CommandError> {
+        self.command(Command::Interrupt).await
+    }
+
+    /// Wants something of the agent.
+    pub async fn command(&self, command: Command) -> Result<(), CommandError> {
+        self.order(Order::Command(command)).await
+    }
+
+    /// Ends the session at once.
+    pub async fn cancel(&self) -> Result<(), CommandError> {
+        self.order(Order::Cancel).await
+    }
+
+    /// How it ended, once it has and nothing of it is left.
+    pub async fn outcome(&self) -> Outcome {
+        let mut outcome = self.outcome.clone();
+        outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()).unwrap_or_default()
+    }
+
+    async fn order(&self, order: Order) -> Result<(), CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send((order, reply)).await.map_err(|_| CommandError::Ended)?;
+        answer.await.map_err(|_| CommandError::Ended)?
+    }
+}

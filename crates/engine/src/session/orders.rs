@@ -1,0 +1,145 @@
+//! What somebody wants of the session: prompts, answers, interrupts, settings, the end.
+
+use switchboard_agents::{Answer, Command, Decision, Note, Prompt, Unsupported, WhileRunning, Why};
+use switchboard_event::{Decider, Id};
+use switchboard_store::State;
+use tokio::sync::oneshot;
+
+use super::{actor::Actor, handle::Order, stop::INTERRUPT, timers::Due};
+use crate::{CommandError, supervise::Signal};
+
+impl Actor {
+    pub(super) async fn ordered(&mut self, order: Order, reply: oneshot::Sender<Result<(), CommandError>>) {
+        let result = match order {
+            Order::Cancel => {
+                self.stop(Why::Cancelled);
+                Ok(())
+            }
+            Order::Command(command) => self.commanded(command),
+        };
+        self.reply(reply, result).await;
+    }
+
+    fn commanded(&mut self, command: Command) -> Result<(), CommandError> {
+        if self.ladder.is_climbing() {
+            return Err(CommandError::Ended);
+        }
+        let abilities = self.parts.agent.abilities;
+        match command {
+            Command::Prompt(prompt) => self.prompted(prompt),
+            Command::Answer(answer) => {
+                self.desk.take(&answer, &abilities)?;
+                self.answer(answer, Decider::Client)
+            }
+            Command::Interrupt => self.interrupted(),
+            Command::Close => {
+                self.closing = true;
+                self.go_on();
+                Ok(())
+            }
+            Command::SetModel(_) if !abilities.set_model => Err(unsupported("cannot change its model in a session")),
+            Command::SetMode(_) if !abilities.set_mode => Err(unsupported("cannot change its mode in a session")),
+            other => Ok(self.drive(other)?),
+        }
+    }
+
+    fn prompted(&mut self, prompt: Prompt) -> Result<(), CommandError> {
+        if self.parts.driver.is_none() {
+            return Err(unsupported("takes no second prompt in this form"));
+        }
+        if self.closing && !self.busy {
+            return Err(CommandError::Ended);
+        }
+        if !prompt.images.is_empty() && !self.parts.agent.abilities.images {
+            return Err(unsupported("takes no images"));
+        }
+        self.prompts.push_back(prompt);
+        self.go_on();
+        Ok(())
+    }
+
+    /// Gives the agent the next prompt, if it can take it; closes it, if there is none and none will come.
+    pub(super) fn go_on(&mut self) {
+        let waits = self.parts.agent.abilities.while_running == WhileRunning::Wait;
+        while self.ready && !self.ladder.is_climbing() && !(self.busy && waits) {
+            let Some(prompt) = self.prompts.pop_front() else { break };
+            self.busy = true;
+            self.parts.journal.change().state = Some(State::Running);
+            self.sign_of_life();
+            if let Err(error) = self.drive(Command::Prompt(prompt)) {
+                self.busy = false;
+                self.refuse(&error);
+            }
+        }
+        if self.ready && !self.busy && self.prompts.is_empty() && (self.closing || !self.parts.stay) {
+            self.close();
+        }
+    }
+
+    fn refuse(&mut self, error: &Unsupported) {
+        self.give_up(switchboard_event::Fault::new(switchboard_event::ErrorCode::ExecutionError, error.to_string()));
+    }
+
+    pub(super) fn is_ready(&mut self) {
+        self.ready = true;
+        self.outcome.started = true;
+        self.timers.disarm(&Due::Handshake);
+        self.go_on();
+    }
+
+    pub(super) fn settled(&mut self) {
+        self.busy = false;
+        self.timers.disarm(&Due::Interrupt);
+        self.timers.disarm(&Due::Idle);
+        if self.ladder.is_climbing() {
+            return self.turn_stopped();
+        }
+        if self.parts.stay && self.prompts.is_empty() {
+            self.parts.journal.change().state = Some(State::Idle);
+        }
+        self.go_on();
+    }
+
+    fn interrupted(&mut self) -> Result<(), CommandError> {
+        if !self.busy || self.timers.is_armed(&Due::Interrupt) {
+            return Ok(());
+        }
+        self.timers.arm(Due::Interrupt, INTERRUPT);
+        if self.parts.driver.is_none() {
+            self.note(&Note::Stopping(Why::Cancelled));
+            self.parts.link.signal(Signal::Interrupt);
+            return Ok(());
+        }
+        Ok(self.drive(Command::Interrupt)?)
+    }
+
+    /// Tells the agent what was decided. A no must reach it, whatever it takes.
+    pub(super) fn answer(&mut self, answer: Answer, by: Decider) -> Result<(), CommandError> {
+        self.timers.disarm(&Due::Request(answer.request.clone()));
+        self.note(&Note::Decided(&answer.request, by));
+        let request = answer.request.clone();
+        if let Err(error) = self.drive(Command::Answer(answer)) {
+            let no = Answer { request, message: Some(error.to_string()), ..Answer::default() };
+            if self.drive(Command::Answer(no)).is_err() {
+                self.warn("the agent takes no answer to its request, so the turn is stopped");
+                self.interrupted()?;
+            }
+            return Err(error.into());
+        }
+        Ok(())
+    }
+
+    /// Nobody answered in time: the answer is no.
+    pub(super) fn expire(&mut self, request: Id) {
+        let message = Some("nobody answered in time".to_owned());
+        let answer = Answer { request, decision: Decision::Decline, message, ..Answer::default() };
+        if self.desk.take(&answer, &self.parts.agent.abilities).is_ok() {
+            // What went wrong has been told in the log.
+            drop(self.answer(answer, Decider::Timeout));
+        }
+    }
+}
+
+fn unsupported(what: &str) -> CommandError {
+    CommandError::Unsupported(Unsupported::new(format!("this agent {what}")))
+}

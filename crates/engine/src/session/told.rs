@@ -1,0 +1,159 @@
+//! What events mean to the session itself: requests to decide, replies to count, what the log keeps beside them.
+
+use std::collections::{HashMap, VecDeque};
+
+use switchboard_agents::{Answer, Decision, Why};
+use switchboard_event::{
+    Body, Decider, Details, EndReason, Event, Id, RequestOpened, Scope, SessionEnded, Timestamp, Usage, raw,
+};
+use switchboard_store::{End, State};
+
+use super::{actor::Actor, timers::Due};
+use crate::{
+    Audience,
+    policy::{self, Verdict},
+};
+
+/// How often the model was called.
+#[derive(Default)]
+pub struct Replies {
+    count: u32,
+    last: Option<Id>,
+}
+
+/// Which open tools belong to MCP servers.
+#[derive(Default)]
+pub struct Tools {
+    mcp: HashMap<Id, ()>,
+    order: VecDeque<Id>,
+}
+
+/// More open tools than any agent has.
+const OPEN: usize = 256;
+
+impl Actor {
+    /// Looks at what is told, and writes it down.
+    pub(super) fn told(&mut self, events: Vec<Event>) {
+        for mut event in events {
+            let mut asked = None;
+            match &mut event.body {
+                Body::RequestOpened(request) => {
+                    let expires = deadline(event.at, self.parts.limits.approval);
+                    request.expires_at = request.expires_at.or(expires);
+                    asked = Some((request.clone(), event.item.clone()));
+                }
+                Body::RequestResolved(resolved) => {
+                    self.desk.resolved(&resolved.request);
+                    self.timers.disarm(&Due::Request(resolved.request.clone()));
+                    self.sign_of_life();
+                    if !self.desk.is_waiting() {
+                        self.parts.journal.change().state = Some(State::Running);
+                    }
+                }
+                Body::SessionStarted(started) => {
+                    let agent_session = started.agent_session.clone();
+                    self.parts.journal.change().agent_session = agent_session;
+                }
+                Body::SessionUpdated(updated) => {
+                    if let Some(title) = updated.info.title.clone() {
+                        self.parts.journal.change().title = Some(title);
+                    }
+                }
+                Body::SessionEnded(ended) => {
+                    let ended = (**ended).clone();
+                    self.ended(event.at, ended);
+                }
+                Body::Usage(usage) if !usage.cumulative => {
+                    let usage = (**usage).clone();
+                    self.used(&usage);
+                }
+                Body::ItemStarted(item) => {
+                    if let (Details::Mcp(_), Some(id)) = (&item.details, &event.item) {
+                        self.tools.add(id.clone());
+                    }
+                    let reply = item.reply.clone().filter(|_| event.thread.is_none());
+                    self.replied(reply);
+                }
+                _ => {}
+            }
+            self.parts.journal.push(event);
+            if let Some((request, item)) = asked {
+                self.asked(&request, item.as_ref());
+            }
+        }
+    }
+
+    /// The agent asks: the settings decide, or whoever is there.
+    fn asked(&mut self, request: &RequestOpened, item: Option<&Id>) {
+        self.desk.opened(request);
+        let mcp = item.is_some_and(|item| self.tools.mcp.contains_key(item));
+        let verdict = policy::decide(&self.parts.config, &self.parts.cwd, request, mcp);
+        let (decision, message) = match verdict {
+            Verdict::Allow => (Decision::Allow, None),
+            Verdict::Decline(reason) => (Decision::Decline, Some(reason)),
+            Verdict::Ask if self.parts.audience == Audience::Client => {
+                self.timers.disarm(&Due::Idle);
+                self.parts.journal.change().state = Some(State::Waiting);
+                return self.timers.arm(Due::Request(request.request.clone()), self.parts.limits.approval);
+            }
+            Verdict::Ask => {
+                self.warn(format!("declined, because nobody is there to ask: {}", request.title));
+                (Decision::Decline, Some("nobody is there to ask, so the answer is no".to_owned()))
+            }
+        };
+        let answer = Answer { request: request.request.clone(), decision, message, ..Answer::default() };
+        if self.desk.take(&answer, &self.parts.agent.abilities).is_ok() {
+            // An answer that the agent does not take was turned into a no, and told.
+            drop(self.answer(answer, Decider::Policy));
+        }
+    }
+
+    fn used(&mut self, usage: &Usage) {
+        self.parts.used.add(usage);
+        if usage.scope == Scope::Reply && usage.key.is_none() {
+            // A reply without a name that still counts as one.
+            self.replies.last = None;
+        }
+        let used = raw(&self.parts.used);
+        self.parts.journal.change().carry = Some(used);
+    }
+
+    /// Another reply of the model began. More than the limit are not waited for.
+    fn replied(&mut self, reply: Option<Id>) {
+        let Some(reply) = reply.filter(|reply| self.replies.last.as_ref() != Some(reply)) else { return };
+        self.replies.last = Some(reply);
+        self.replies.count += 1;
+        let limit = self.parts.config.max_turns.filter(|_| !self.parts.counts_turns);
+        if limit.is_some_and(|limit| self.replies.count > limit) {
+            self.stop(Why::MaxTurns);
+        }
+    }
+
+    fn ended(&mut self, at: Timestamp, how: SessionEnded) {
+        let state = match how.reason {
+            EndReason::Completed => State::Done,
+            EndReason::Cancelled => State::Cancelled,
+            EndReason::Failed | EndReason::Timeout => State::Failed,
+        };
+        (self.outcome.reason, self.outcome.error) = (Some(how.reason), how.error.clone());
+        let change = self.parts.journal.change();
+        (change.state, change.end) = (Some(state), Some(End { at, how }));
+    }
+}
+
+impl Tools {
+    fn add(&mut self, id: Id) {
+        if self.order.len() == OPEN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.mcp.remove(&oldest);
+        }
+        self.order.push_back(id.clone());
+        self.mcp.insert(id, ());
+    }
+}
+
+fn deadline(at: Timestamp, after: std::time::Duration) -> Option<Timestamp> {
+    let after = i64::try_from(after.as_micros()).ok()?;
+    Timestamp::from_micros(at.as_micros().checked_add(after)?)
+}

@@ -1,0 +1,152 @@
+//! The contract of a durable log. Not SQLite's: a log on another machine can keep it too.
+
+use std::sync::Arc;
+
+use switchboard_event::{Event, Id};
+
+use crate::{Abandoned, Change, Filter, NewSession, Run, Session, StoreError};
+
+/// Is called once, when a batch is committed or refused, and always. It runs on the thread that writes, so it hands on
+/// the news and returns.
+pub type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// Events that are appended together, with what changes about their session. Either all of it happens or none.
+pub struct Batch {
+    /// The session.
+    pub session: Id,
+    /// Events of the session, right behind its head.
+    pub events: Vec<Arc<Event>>,
+    /// What changes.
+    pub change: Change,
+    /// Whom to tell.
+    pub done: Done,
+}
+
+/// Which events to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// Those behind this `seq`.
+    pub after: u64,
+    /// So many at most.
+    pub limit: usize,
+    /// Together at most so many bytes, as JSON; but always one.
+    pub max_bytes: usize,
+}
+
+/// An event as it lies in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its place in the session.
+    pub seq: u64,
+    /// The event on the wire.
+    pub json: String,
+}
+
+/// A durable log of sessions. All but [`Log::append`] wait for the disk; call them where that is allowed.
+pub trait Log: Send + Sync {
+    /// Begins a session. It is running, and belongs to this process.
+    ///
+    /// # Errors
+    /// If there is one of that id, if this process is not registered, or if it cannot be written.
+    fn create(&self, session: NewSession) -> Result<(), StoreError>;
+
+    /// Makes a session that has ended, or whose process is gone, belong to this process: it will be continued.
+    ///
+    /// # Errors
+    /// If there is none, if a living process runs it, or if it cannot be written.
+    fn claim(&self, session: &str) -> Result<Session, StoreError>;
+
+    /// Appends events. Returns at once; what is queued is committed in the order it came. The queue has no bound: who
+    /// appends counts what is not done yet. A batch of nothing is done when all before it are.
+    fn append(&self, batch: Batch);
+
+    /// A session.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    fn session(&self, id: &str) -> Result<Option<Session>, StoreError>;
+
+    /// Sessions, newest first.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError>;
+
+    /// The events of a page, as they lie there.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError>;
+
+    /// The runs of a session, in order.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    fn runs(&self, session: &str) -> Result<Vec<Run>, StoreError>;
+
+    /// Sessions that are open while their process is gone. Another process may take them over at any time.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    fn abandoned(&self) -> Result<Vec<Abandoned>, StoreError>;
+
+    /// Makes all abandoned sessions belong to this process, which then has to end them. Of several processes that ask
+    /// at once, one gets each.
+    ///
+    /// # Errors
+    /// If this process is not registered, or the log cannot be written.
+    fn take_over(&self) -> Result<Vec<Abandoned>, StoreError>;
+
+    /// Deletes a session that has ended or is abandoned. Nobody sees it from the first moment; returns when its space
+    /// can be used again.
+    ///
+    /// # Errors
+    /// If there is none, if it is open, or if the log cannot be written.
+    fn delete(&self, session: &str) -> Result<(), StoreError>;
+
+    /// The events of a page.
+    ///
+    /// # Errors
+    /// If there is no such session, the log cannot be read, or an event is not one.
+    fn page(&self, session: &str, page: Page) -> Result<Vec<Event>, StoreError> {
+        let read = |row: Row| Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error));
+        self.rows(session, page)?.into_iter().map(read).collect()
+    }
+
+    /// The session that a person means by its id, the beginning of its id, `last`, or N for the N-th newest, among
+    /// those that the filter lets through. An id may also be the agent's own.
+    ///
+    /// # Errors
+    /// If there is none, if there are several, or if the log cannot be read.
+    fn find(&self, what: &str, among: &Filter) -> Result<Session, StoreError> {
+        if let Some(session) = self.session(what)? {
+            return Ok(session);
+        }
+        if let Some(place) = place(what) {
+            let newest = self.sessions(&Filter { limit: Some(place), ..among.clone() })?;
+            if let Some(session) = newest.into_iter().nth(place - 1) {
+                return Ok(session);
+            }
+        }
+        let prefix = Filter { prefix: Some(what.to_owned()), limit: Some(MOST_MATCHES), ..among.clone() };
+        let mut found = if what.is_empty() { Vec::new() } else { self.sessions(&prefix)? };
+        match (found.pop(), found.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (None, _) => Err(StoreError::NoSession(what.to_owned())),
+            (Some(oldest), false) => {
+                let matches = found.into_iter().chain([oldest]).map(|session| session.id).collect();
+                Err(StoreError::Ambiguous { what: what.to_owned(), matches })
+            }
+        }
+    }
+}
+
+/// How many sessions are named when several could be meant.
+const MOST_MATCHES: usize = 10;
+
+/// The place in the list that is meant, from 1. Ids begin with a zero for the next centuries, so a small number that
+/// does not is a place.
+fn place(what: &str) -> Option<usize> {
+    let is_number = what.len() <= 4 && !what.starts_with('0') && what.bytes().all(|byte| byte.is_ascii_digit());
+    if what == "last" { Some(1) } else { what.parse().ok().filter(|_| is_number) }
+}

@@ -1,0 +1,80 @@
+//! What changes in a session's row.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use serde::Serialize;
+use switchboard_event::{Event, Id};
+
+use crate::{Change, Process, Run, StoreError};
+
+/// The head moves to the last of some events, and the counters with it.
+pub(super) fn advance(connection: &Connection, number: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
+    let Some(last) = events.last() else { return Ok(()) };
+    let run = events.iter().map(|event| event.run).max();
+    let turn = events.iter().filter_map(|event| event.turn).max();
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET head = ?2, updated = ?3, runs = max(runs, ?4), turns = max(turns, ?5)
+             WHERE number = ?1",
+        )?
+        .execute((number, last.seq, last.at.as_micros(), run.unwrap_or_default(), turn.unwrap_or_default()))?;
+    Ok(())
+}
+
+/// Changes what the change names.
+pub(super) fn apply(connection: &Connection, session: &Id, number: u64, change: &Change) -> Result<(), StoreError> {
+    let Change { state, end, agent_session, title, config, carry, run } = change;
+    if let Some(run) = run {
+        write_run(connection, number, run)?;
+    }
+    let config = config.as_ref().map(|config| json(session, "config", config)).transpose()?;
+    let how = end.as_ref().map(|end| json(session, "end", &end.how)).transpose()?;
+    let is_empty = state.is_none() && how.is_none() && agent_session.is_none() && title.is_none();
+    if is_empty && config.is_none() && carry.is_none() {
+        return Ok(());
+    }
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET state = coalesce(?2, state), open = coalesce(?3, open),
+                 agent_session = coalesce(?4, agent_session), title = coalesce(?5, title),
+                 config = coalesce(?6, config), carry = coalesce(?7, carry),
+                 ended = CASE ?3 WHEN 1 THEN NULL WHEN 0 THEN coalesce(?8, updated) ELSE ended END,
+                 ending = CASE ?3 WHEN 1 THEN NULL WHEN 0 THEN ?9 ELSE ending END
+             WHERE number = ?1",
+        )?
+        .execute((
+            number,
+            state.map(crate::State::name),
+            state.map(|state| !state.is_final()),
+            agent_session.as_deref(),
+            title,
+            config,
+            carry.as_ref().map(|carry| carry.get()),
+            end.as_ref().map(|end| end.at.as_micros()),
+            how,
+        ))?;
+    Ok(())
+}
+
+fn write_run(connection: &Connection, number: u64, run: &Run) -> Result<(), StoreError> {
+    let pid = |process: Option<Process>| process.map(|process| process.pid);
+    let start = |process: Option<Process>| process.map(|process| process.start);
+    connection.prepare_cached("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?.execute((
+        number,
+        run.run,
+        run.boot.as_str(),
+        pid(run.supervisor),
+        start(run.supervisor),
+        pid(run.agent),
+        start(run.agent),
+        run.started.as_micros(),
+        run.ended.map(switchboard_event::Timestamp::as_micros),
+    ))?;
+    Ok(())
+}
+
+/// Something as the JSON that is kept of it.
+pub(super) fn json(session: &Id, what: &'static str, value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Unreadable { session: session.clone(), what, error })
+}

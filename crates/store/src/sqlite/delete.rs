@@ -1,0 +1,95 @@
+//! Removing the events of deleted sessions, a little at a time, so that others can write in between. What a crash
+//! leaves undone is done by the next process that opens the log.
+
+use std::collections::VecDeque;
+
+use rusqlite::Connection;
+
+use super::{
+    checkpoint::Checkpointer,
+    file,
+    group::{Answer, Reply},
+    read::{Place, SEQ},
+};
+use crate::StoreError;
+
+/// About so many bytes of events are removed at a time.
+const PORTION: u64 = 1 << 20;
+
+/// So many pages of the file are given back at a time.
+const PAGES: i64 = 512;
+
+/// Sessions whose events are to be removed, and who waits for that.
+pub(super) struct Sweeper(VecDeque<(u64, Option<Reply>)>);
+
+impl Sweeper {
+    /// Begins with what an earlier process left.
+    pub fn new(connection: &Connection) -> Result<Self, StoreError> {
+        let mut select = connection.prepare("SELECT session FROM garbage")?;
+        let left = select.query_map([], |row| Ok((row.get(0)?, None)))?;
+        Ok(Self(left.collect::<Result<_, _>>()?))
+    }
+
+    pub fn add(&mut self, session: u64, reply: Reply) {
+        self.0.push_back((session, Some(reply)));
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Removes a portion. What fails is tried again by the next process.
+    pub fn step(&mut self, connection: &Connection, checkpointer: &mut Checkpointer) {
+        let Some((session, _)) = self.0.front() else { return };
+        let removed = remove(connection, *session);
+        checkpointer.wrote(usize::try_from(PORTION).unwrap_or_default());
+        if matches!(removed, Ok(false)) {
+            return;
+        }
+        checkpointer.wake();
+        if let Some((_, Some(reply))) = self.0.pop_front() {
+            reply.send(removed.map(|_| Answer::Written));
+        }
+    }
+}
+
+/// Removes a portion of a session's events, and gives pages of the file back. Says whether that was all.
+fn remove(connection: &Connection, session: u64) -> Result<bool, StoreError> {
+    let transaction = file::begin(connection)?;
+    let last = last_of_portion(&transaction, session)?;
+    let range = (Place { number: session, seq: 0 }, last.unwrap_or_default());
+    transaction.prepare_cached("DELETE FROM events WHERE place BETWEEN ?1 AND ?2")?.execute(range)?;
+    if last.is_none() {
+        transaction.prepare_cached("DELETE FROM garbage WHERE session = ?1")?.execute([session])?;
+    }
+    let given_back = vacuum(&transaction)?;
+    transaction.commit()?;
+    Ok(last.is_none() && given_back == 0)
+}
+
+/// Gives free pages back to the disk. Says how many.
+fn vacuum(connection: &Connection) -> Result<i64, StoreError> {
+    let free = || connection.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
+    let before = free()?;
+    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+    let mut pages = vacuum.query([])?;
+    // Every step gives one page back.
+    while pages.next()?.is_some() {}
+    Ok(before - free()?)
+}
+
+/// The place up to which a session's events make a portion; nothing if there are none.
+fn last_of_portion(connection: &Connection, session: u64) -> Result<Option<i64>, StoreError> {
+    let mut select = connection
+        .prepare_cached("SELECT place, octet_length(body) FROM events WHERE place BETWEEN ?1 AND ?2 ORDER BY place")?;
+    let mut rows = select.query((Place { number: session, seq: 0 }, Place { number: session, seq: SEQ }))?;
+    let (mut last, mut bytes) = (None, 0);
+    while let Some(row) = rows.next()? {
+        last = Some(row.get(0)?);
+        bytes += row.get::<_, u64>(1)?;
+        if bytes >= PORTION {
+            break;
+        }
+    }
+    Ok(last)
+}

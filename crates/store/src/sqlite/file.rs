@@ -1,0 +1,184 @@
+//! The file: made whole or not at all, told from files of others, brought to the latest format, opened.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use super::Options;
+use crate::StoreError;
+
+/// What brings the log from each format to the next. The first makes it from nothing.
+const FORMATS: &[&str] = &[include_str!("schema.sql")];
+
+/// The format that this version writes.
+const FORMAT: i64 = FORMATS.len() as i64;
+
+/// `swbd`: tells our files from those of other programs.
+const APPLICATION: i64 = 0x7377_6264;
+
+/// The log's name in its folder.
+const NAME: &str = "log.db";
+
+/// The size of a page, SQLite's own default.
+const PAGE: u64 = 4096;
+
+/// If nobody else has moved so many pages out of the write-ahead log, a commit does it.
+const BACKSTOP: i64 = 16_384;
+
+/// A log, as it was found.
+pub(super) struct Opened {
+    pub path: PathBuf,
+    pub format: i64,
+    /// Not there if a later version made the log.
+    pub writer: Option<Connection>,
+}
+
+/// Opens the log in a folder.
+pub(super) fn open(folder: &Path, options: &Options) -> Result<Opened, StoreError> {
+    make_folder(folder)?;
+    // One process at a time: no other sees a log that is half made or half changed.
+    let lock = create(&folder.join("open.lock"))?;
+    lock.lock().map_err(at(folder))?;
+    let path = folder.join(NAME);
+    if !path.try_exists().map_err(at(&path))? {
+        make(&path)?;
+    }
+    let format = recognise(&path)?;
+    if format > FORMAT {
+        return Ok(Opened { path, format, writer: None });
+    }
+    let mut writer = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    patient(&mut writer)?;
+    tune(&writer, options)?;
+    migrate(&writer)?;
+    Ok(Opened { path, format: FORMAT, writer: Some(writer) })
+}
+
+/// The error of a log that this version cannot write.
+pub(super) fn newer(found: i64) -> StoreError {
+    StoreError::Newer { found, known: FORMAT }
+}
+
+/// A connection that reads.
+pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    patient(&mut connection)?;
+    Ok(connection)
+}
+
+/// A connection that moves the write-ahead log into the file.
+pub(super) fn checkpointer(path: &Path) -> Result<Connection, StoreError> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+}
+
+/// Begins to write. Another process may have changed the format since the log was opened.
+pub(super) fn begin(connection: &Connection) -> Result<Transaction<'_>, StoreError> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let found = format_of(&transaction)?;
+    if found == FORMAT { Ok(transaction) } else { Err(newer(found)) }
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
+    Ok(Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?)
+}
+
+/// Waits for other processes: often at first, since most of them write for less than a millisecond. SQLite's own
+/// patience sleeps too long, so that of two busy processes one would starve.
+fn patient(connection: &mut Connection) -> Result<(), StoreError> {
+    let wait = |tries: i32| {
+        thread::sleep(if tries < 500 { Duration::from_micros(200) } else { Duration::from_millis(2) });
+        tries < 5_000
+    };
+    Ok(connection.busy_handler(Some(wait))?)
+}
+
+fn tune(connection: &Connection, options: &Options) -> Result<(), StoreError> {
+    connection.pragma_update(None, "synchronous", if options.durable { "FULL" } else { "NORMAL" })?;
+    connection.pragma_update(None, "wal_autocheckpoint", BACKSTOP)?;
+    connection.pragma_update(None, "journal_size_limit", BACKSTOP * 4096)?;
+    if let Some(bytes) = options.max_bytes {
+        connection.pragma_update(None, "max_page_count", bytes.div_ceil(PAGE))?;
+    }
+    Ok(())
+}
+
+/// The format, if it is a log of ours. Reads only, so that a file of another program stays as it is.
+fn recognise(path: &Path) -> Result<i64, StoreError> {
+    let foreign = || StoreError::Foreign(path.to_owned());
+    if !path.is_file() {
+        return Err(foreign());
+    }
+    let connection = reader(path)?;
+    match connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)) {
+        Ok(APPLICATION) => format_of(&connection),
+        Ok(_) => Err(foreign()),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => Err(foreign()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn format_of(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?)
+}
+
+/// Makes an empty log beside its place and moves it there: a crash leaves no half of one.
+fn make(path: &Path) -> Result<(), StoreError> {
+    let beside = path.with_extension("new");
+    for old in [beside.clone(), path.with_extension("new-wal"), path.with_extension("new-shm")] {
+        fs::remove_file(&old).or_else(|error| absent(error).map_err(at(&old)))?;
+    }
+    drop(create(&beside)?);
+    let connection = connect(&beside, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Both are decided before the first page is written.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    migrate(&connection)?;
+    connection.close().map_err(|(_, error)| error)?;
+    fs::rename(&beside, path).map_err(at(path))
+}
+
+/// Brings a log of an earlier format to the latest, all steps or none.
+fn migrate(connection: &Connection) -> Result<(), StoreError> {
+    if format_of(connection)? == FORMAT {
+        return Ok(());
+    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let steps = FORMATS.iter().skip(usize::try_from(format_of(&transaction)?).unwrap_or_default());
+    steps.into_iter().try_for_each(|step| transaction.execute_batch(step))?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    Ok(transaction.commit()?)
+}
+
+/// A folder for this user alone, unless it is there already.
+pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder).map_err(at(folder))
+}
+
+/// A file for this user alone, opened, whether it is there already or not.
+pub(super) fn create(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.create(true).truncate(false).write(true).open(path).map_err(at(path))
+}
+
+/// Says where something went wrong.
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |error| StoreError::Folder(path, error)
+}
+
+/// It is fine that something is not there.
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}

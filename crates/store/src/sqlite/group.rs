@@ -1,0 +1,180 @@
+//! Group commit: what is queued is written in one transaction, and each is told when it is on disk.
+
+use std::{
+    fmt,
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, TryRecvError, channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use rusqlite::Connection;
+use switchboard_event::{Event, Id};
+
+use super::{checkpoint::Checkpointer, delete::Sweeper, file, owners::Owners, write::Scene};
+use crate::{Abandoned, Change, NewSession, StoreError};
+
+/// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
+const GROUP: usize = 1 << 20;
+
+/// Something to write.
+pub(super) enum Work {
+    Create(Box<NewSession>),
+    Claim(Id),
+    Append(Id, Vec<Arc<Event>>, Box<Change>),
+    TakeOver,
+    Delete(Id),
+}
+
+/// What came of it.
+pub(super) enum Answer {
+    Written,
+    Taken(Vec<Abandoned>),
+    /// The number of a session whose events are still to be removed.
+    Deleted(u64),
+}
+
+type Outcome = Result<Answer, StoreError>;
+
+/// Whom to tell. Is told exactly once, also when the writer dies.
+pub(super) struct Reply(Option<Box<dyn FnOnce(Outcome) + Send>>);
+
+impl Reply {
+    pub fn new(tell: impl FnOnce(Outcome) + Send + 'static) -> Self {
+        Self(Some(Box::new(tell)))
+    }
+
+    pub fn send(mut self, outcome: Outcome) {
+        if let Some(tell) = self.0.take() {
+            tell(outcome);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell(Err(StoreError::Closed));
+        }
+    }
+}
+
+struct Job {
+    work: Work,
+    reply: Reply,
+}
+
+/// The thread that writes, and its queue. Dropping it finishes the queue.
+pub(super) struct Writer {
+    queue: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    pub fn start(connection: Connection, path: &Path, owners: Owners, owner: Option<u64>) -> Result<Self, StoreError> {
+        let (queue, jobs) = channel();
+        let checkpointer = Checkpointer::start(path)?;
+        let sweeper = Sweeper::new(&connection)?;
+        let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer };
+        let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.work());
+        let thread = thread.map_err(file::at(path))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    pub fn submit(&self, work: Work, reply: Reply) {
+        // If the thread is gone, the job comes back and is dropped, and the reply says so.
+        drop(self.queue.as_ref().map(|queue| queue.send(Job { work, reply })));
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+/// What the thread works with.
+struct Desk {
+    connection: Connection,
+    owners: Owners,
+    owner: Option<u64>,
+    jobs: Receiver<Job>,
+    sweeper: Sweeper,
+    checkpointer: Checkpointer,
+}
+
+impl Desk {
+    fn work(&mut self) {
+        while let Some(job) = self.next() {
+            self.group(job);
+            // Also under load: what was deleted must go some day.
+            self.sweeper.step(&self.connection, &mut self.checkpointer);
+        }
+    }
+
+    /// The next job. While there is none, what was deleted is removed.
+    fn next(&mut self) -> Option<Job> {
+        while !self.sweeper.is_idle() {
+            match self.jobs.try_recv() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => self.sweeper.step(&self.connection, &mut self.checkpointer),
+            }
+        }
+        self.jobs.recv().ok()
+    }
+
+    /// Writes a job and those that queue behind it. If that fails, each is tried alone: only those fail that must.
+    fn group(&mut self, first: Job) {
+        let mut jobs = vec![first];
+        match self.commit(&mut jobs, GROUP) {
+            Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.alone(job)),
+            committed => self.tell(jobs, committed),
+        }
+    }
+
+    fn alone(&mut self, job: Job) {
+        let mut jobs = vec![job];
+        let committed = self.commit(&mut jobs, 0);
+        self.tell(jobs, committed);
+    }
+
+    /// One transaction. `most` is how much may be written before no more jobs are taken from the queue.
+    fn commit(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
+        let transaction = file::begin(&self.connection)?;
+        let mut scene = Scene::new(&transaction, &self.owners, self.owner);
+        let mut outcomes = Vec::new();
+        while let Some(job) = jobs.get(outcomes.len()) {
+            match scene.perform(&job.work) {
+                Err(error) if error.is_medium() => return Err(error),
+                outcome => outcomes.push(outcome),
+            }
+            if scene.written < most {
+                jobs.extend(self.jobs.try_recv());
+            }
+        }
+        let written = scene.written;
+        transaction.commit()?;
+        self.checkpointer.wrote(written);
+        Ok(outcomes)
+    }
+
+    fn tell(&mut self, jobs: Vec<Job>, committed: Result<Vec<Outcome>, StoreError>) {
+        let outcomes = committed.unwrap_or_else(|error| vec![Err(error)]);
+        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            match outcome {
+                Ok(Answer::Deleted(session)) => self.sweeper.add(session, job.reply),
+                outcome => job.reply.send(outcome),
+            }
+        }
+    }
+}

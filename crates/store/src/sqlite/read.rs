@@ -1,0 +1,196 @@
+//! Reading: a few connections that are lent, and the questions that are asked. Each question is one statement, so none
+//! keeps the write-ahead log from being moved for long.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use rusqlite::{
+    Connection, OptionalExtension as _, ToSql,
+    types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef},
+};
+use serde_json::value::RawValue;
+use switchboard_event::{Id, Timestamp};
+
+use super::file;
+use crate::{Filter, Page, Process, Row, Run, Session, State, StoreError};
+
+/// So many connections are kept; when more read at once, more are made and closed again.
+const KEPT: usize = 4;
+
+/// The largest `seq`.
+pub(super) const SEQ: u64 = (1 << 40) - 1;
+
+/// Connections that read.
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Lends a connection.
+    pub fn with<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle().pop();
+        let connection = kept.map_or_else(|| file::reader(&self.path), Ok)?;
+        let answer = ask(&connection);
+        let mut idle = idle();
+        if idle.len() < KEPT {
+            idle.push(connection);
+        }
+        answer
+    }
+}
+
+/// Where an event lies.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub number: u64,
+    pub seq: u64,
+}
+
+impl ToSql for Place {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let place = self.number << 40 | self.seq.min(SEQ);
+        i64::try_from(place).map(Into::into).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+    }
+}
+
+/// The number of a session.
+pub(super) fn number(connection: &Connection, session: &str) -> Result<u64, StoreError> {
+    let mut select = connection.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
+    let number = select.query_row([session], |row| row.get(0)).optional()?;
+    number.ok_or_else(|| StoreError::NoSession(session.to_owned()))
+}
+
+pub(super) fn rows(connection: &Connection, session: &str, page: Page) -> Result<Vec<Row>, StoreError> {
+    let number = number(connection, session)?;
+    let mut select = connection
+        .prepare_cached("SELECT place, body FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3")?;
+    let mut found = select.query((Place { number, seq: page.after }, Place { number, seq: SEQ }, page.limit))?;
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = found.next()? {
+        let body = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        bytes += body.len();
+        if bytes > page.max_bytes && !rows.is_empty() {
+            break;
+        }
+        rows.push(Row { seq: row.get::<_, u64>(0)? & SEQ, json: body.to_owned() });
+    }
+    Ok(rows)
+}
+
+/// The columns of a session, in the order of [`to_session`].
+macro_rules! select_sessions {
+    ($rest:literal) => {
+        concat!(
+            "SELECT number, id, agent, agent_session, state, owner, created, updated, ended, head, runs, turns,
+             project, cwd, title, prompt, config, carry, ending FROM sessions ",
+            $rest
+        )
+    };
+}
+
+pub(super) fn session(connection: &Connection, id: &str) -> Result<Option<Session>, StoreError> {
+    let mut select = connection.prepare_cached(select_sessions!("WHERE id = ?1"))?;
+    Ok(select.query_row([id], to_session).optional()?)
+}
+
+/// The open sessions of an owner.
+pub(super) fn open_of(connection: &Connection, owner: Option<u64>) -> Result<Vec<Session>, StoreError> {
+    let mut select = connection.prepare_cached(select_sessions!("WHERE open = 1 AND owner IS ?1 ORDER BY number"))?;
+    Ok(select.query_map([owner], to_session)?.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn sessions(connection: &Connection, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+    let mut select = connection.prepare_cached(select_sessions!(
+        "WHERE (?1 IS NULL OR number < ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR project = ?3)
+         AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state = ?5)
+         AND (?6 IS NULL OR substr(id, 1, length(?6)) = ?6 OR substr(agent_session, 1, length(?6)) = ?6)
+         AND (?7 IS NULL OR instr(lower(coalesce(title, '') || char(10) || prompt), lower(?7)) > 0)
+         ORDER BY number DESC LIMIT coalesce(?8, -1)"
+    ))?;
+    let Filter { agent, project, cwd, state, text, prefix, before, limit } = filter;
+    let state = state.map(State::name);
+    let found = select.query_map((before, agent, project, cwd, state, prefix, text, limit), to_session)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn to_session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        number: row.get(0)?,
+        id: row.get::<_, Text>(1)?.0,
+        agent: row.get::<_, Text>(2)?.0,
+        agent_session: row.get::<_, Option<Text>>(3)?.map(|text| text.0),
+        state: State::named(row.get_ref(4)?.as_str()?),
+        owner: row.get(5)?,
+        created: row.get::<_, Time>(6)?.0,
+        updated: row.get::<_, Time>(7)?.0,
+        ended: row.get::<_, Option<Time>>(8)?.map(|time| time.0),
+        head: row.get(9)?,
+        runs: row.get(10)?,
+        turns: row.get(11)?,
+        project: row.get(12)?,
+        cwd: row.get(13)?,
+        title: row.get(14)?,
+        prompt: row.get(15)?,
+        config: row.get::<_, Raw>(16)?.0,
+        carry: row.get::<_, Option<Raw>>(17)?.map(|raw| raw.0),
+        end: row.get::<_, Option<Raw>>(18)?.map(|raw| raw.0),
+    })
+}
+
+pub(super) fn runs(connection: &Connection, session: u64) -> Result<Vec<Run>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT run, boot, supervisor_pid, supervisor_start, agent_pid, agent_start, started, ended
+         FROM runs WHERE session = ?1 ORDER BY run",
+    )?;
+    Ok(select.query_map([session], to_run)?.collect::<Result<_, _>>()?)
+}
+
+fn to_run(row: &rusqlite::Row<'_>) -> rusqlite::Result<Run> {
+    let process = |pid, start| -> rusqlite::Result<Option<Process>> {
+        let (pid, start): (Option<u32>, Option<u64>) = (row.get(pid)?, row.get(start)?);
+        Ok(pid.zip(start).map(|(pid, start)| Process { pid, start }))
+    };
+    Ok(Run {
+        run: row.get(0)?,
+        boot: row.get::<_, Text>(1)?.0,
+        supervisor: process(2, 3)?,
+        agent: process(4, 5)?,
+        started: row.get::<_, Time>(6)?.0,
+        ended: row.get::<_, Option<Time>>(7)?.map(|time| time.0),
+    })
+}
+
+struct Text(Id);
+
+impl FromSql for Text {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_str().map(|text| Self(text.into()))
+    }
+}
+
+struct Time(Timestamp);
+
+impl FromSql for Time {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let micros = value.as_i64()?;
+        Timestamp::from_micros(micros).map(Self).ok_or(FromSqlError::OutOfRange(micros))
+    }
+}
+
+struct Raw(Box<RawValue>);
+
+impl FromSql for Raw {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let json = RawValue::from_string(value.as_str()?.to_owned());
+        json.map(Self).map_err(|error| FromSqlError::Other(Box::new(error)))
+    }
+}

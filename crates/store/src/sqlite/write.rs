@@ -1,0 +1,186 @@
+//! What is done inside a transaction: sessions begin, are claimed, grow and change. A request that is refused has
+//! changed nothing. Committing is not done here.
+
+use std::{fmt, sync::Arc};
+
+use rusqlite::{
+    Connection, OptionalExtension as _,
+    types::{ToSqlOutput, ValueRef},
+};
+use serde::Serialize as _;
+use switchboard_event::{Event, Id, Kind};
+
+use super::{
+    change,
+    group::{Answer, Work},
+    owners::Owners,
+    read::{Place, SEQ},
+};
+use crate::{Change, NewSession, State, StoreError};
+
+/// A transaction and what is known while it lasts.
+pub(super) struct Scene<'a> {
+    connection: &'a Connection,
+    owners: &'a Owners,
+    owner: Option<u64>,
+    /// Where events become JSON, again and again.
+    json: Vec<u8>,
+    /// How many bytes of events were written so far.
+    pub written: usize,
+}
+
+/// What decides whether a request is granted.
+struct Standing {
+    number: u64,
+    head: u64,
+    open: bool,
+    owner: Option<u64>,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(connection: &'a Connection, owners: &'a Owners, owner: Option<u64>) -> Self {
+        Self { connection, owners, owner, json: Vec::new(), written: 0 }
+    }
+
+    pub fn perform(&mut self, work: &Work) -> Result<Answer, StoreError> {
+        match work {
+            Work::Create(new) => self.create(new)?,
+            Work::Claim(session) => self.claim(session)?,
+            Work::Append(session, events, change) => self.append(session, events, change)?,
+            Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
+            Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
+        }
+        Ok(Answer::Written)
+    }
+
+    fn create(&self, new: &NewSession) -> Result<(), StoreError> {
+        let me = self.me()?;
+        if self.standing(&new.id)?.is_some() {
+            return Err(StoreError::Exists(new.id.clone()));
+        }
+        let config = change::json(&new.id, "config", &new.config)?;
+        let created = new.created.as_micros();
+        self.connection
+            .prepare_cached(
+                "INSERT INTO sessions (id, agent, state, open, owner, created, updated, project, cwd, prompt, config)
+                 VALUES (?1, ?2, ?3, 1, ?4, ?5, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute((
+                new.id.as_str(),
+                new.agent.as_str(),
+                State::Running.name(),
+                me,
+                created,
+                &new.project,
+                &new.cwd,
+                &new.prompt,
+                config,
+            ))?;
+        Ok(())
+    }
+
+    fn claim(&self, session: &Id) -> Result<(), StoreError> {
+        let me = self.me()?;
+        let standing = self.known(session)?;
+        if standing.open && standing.owner != Some(me) && self.is_run(&standing) {
+            return Err(StoreError::NotOwner(session.clone()));
+        }
+        let running = Change { state: Some(State::Running), ..Change::default() };
+        change::apply(self.connection, session, standing.number, &running)?;
+        self.connection
+            .prepare_cached("UPDATE sessions SET owner = ?2 WHERE number = ?1")?
+            .execute((standing.number, me))?;
+        Ok(())
+    }
+
+    fn append(&mut self, session: &Id, events: &[Arc<Event>], change: &Change) -> Result<(), StoreError> {
+        let me = self.me()?;
+        let standing = self.known(session)?;
+        if standing.owner != Some(me) {
+            return Err(StoreError::NotOwner(session.clone()));
+        }
+        follows(session, standing.head, events)?;
+        self.insert(standing.number, events)?;
+        change::advance(self.connection, standing.number, events)?;
+        change::apply(self.connection, session, standing.number, change)
+    }
+
+    fn insert(&mut self, number: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
+        let mut insert =
+            self.connection.prepare_cached("INSERT INTO events (place, at, kind, body) VALUES (?1, ?2, ?3, ?4)")?;
+        for event in events {
+            self.json.clear();
+            serde_json::to_writer(&mut self.json, &**event).map_err(|error| unreadable(event, error))?;
+            let kind = Name(event.body.kind()).to_string();
+            // Serde writes UTF-8, so it need not be checked again.
+            let body = ToSqlOutput::Borrowed(ValueRef::Text(&self.json));
+            insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), kind, body))?;
+            self.written += self.json.len();
+        }
+        Ok(())
+    }
+
+    /// Takes a session away from everybody's eyes; its events are removed later.
+    fn delete(&self, session: &Id) -> Result<u64, StoreError> {
+        let standing = self.known(session)?;
+        if standing.open && self.is_run(&standing) {
+            return Err(StoreError::Open(session.clone()));
+        }
+        let statements = [
+            "INSERT INTO garbage (session) VALUES (?1)",
+            "DELETE FROM runs WHERE session = ?1",
+            "DELETE FROM sessions WHERE number = ?1",
+        ];
+        for statement in statements {
+            self.connection.execute(statement, [standing.number])?;
+        }
+        Ok(standing.number)
+    }
+
+    fn me(&self) -> Result<u64, StoreError> {
+        self.owner.ok_or(StoreError::Unregistered)
+    }
+
+    fn is_run(&self, standing: &Standing) -> bool {
+        standing.owner.is_some_and(|owner| self.owners.is_alive(owner))
+    }
+
+    fn known(&self, session: &Id) -> Result<Standing, StoreError> {
+        self.standing(session)?.ok_or_else(|| StoreError::NoSession(session.to_string()))
+    }
+
+    fn standing(&self, session: &Id) -> Result<Option<Standing>, StoreError> {
+        let mut select =
+            self.connection.prepare_cached("SELECT number, head, open, owner FROM sessions WHERE id = ?1")?;
+        let standing = select.query_row([session.as_str()], |row| {
+            Ok(Standing { number: row.get(0)?, head: row.get(1)?, open: row.get(2)?, owner: row.get(3)? })
+        });
+        Ok(standing.optional()?)
+    }
+}
+
+/// The events are of the session, and follow on its head without a gap.
+fn follows(session: &Id, head: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
+    for (event, expected) in events.iter().zip(head + 1..) {
+        if event.session != *session {
+            return Err(StoreError::Misplaced(session.clone()));
+        }
+        if event.seq != expected || expected > SEQ {
+            return Err(StoreError::Gap { session: session.clone(), head: expected - 1, found: event.seq });
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(event: &Event, error: serde_json::Error) -> StoreError {
+    StoreError::Unreadable { session: event.session.clone(), what: "an event", error }
+}
+
+/// The name of a kind, as the wire has it.
+struct Name(Kind);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.serialize(f)
+    }
+}

@@ -1,0 +1,113 @@
+//! The file: whose it is, how new it is, who may read it.
+
+use std::{fs, path::Path};
+
+use rusqlite::Connection;
+use switchboard_store::{Change, Log as _, Options, Store, StoreError};
+
+use crate::fixture::{append, events, folder, new, open, owner, seqs, with_session};
+
+fn raw(folder: &Path) -> Connection {
+    Connection::open(folder.join("log.db")).unwrap()
+}
+
+#[test]
+fn a_newer_log_is_read_and_never_written() {
+    let (folder, store) = with_session();
+    append(&store, "s", events("s", 1..=2), Change::default()).unwrap();
+    drop(store);
+    raw(folder.path()).execute_batch("PRAGMA user_version = 99; ALTER TABLE sessions ADD COLUMN more TEXT").unwrap();
+
+    let store = Store::open(folder.path(), &Options { owner: Some(owner(1)), ..Options::default() }).unwrap();
+    assert!(store.is_read_only());
+    assert_eq!(seqs(&store, "s"), [1, 2]);
+    let is_newer = |outcome: Result<(), StoreError>| {
+        assert!(matches!(outcome, Err(StoreError::Newer { found: 99, .. })), "{outcome:?}");
+    };
+    is_newer(store.create(new("t")));
+    is_newer(append(&store, "s", events("s", 3..=3), Change::default()));
+    is_newer(store.claim("s").map(drop));
+    is_newer(store.take_over().map(drop));
+    is_newer(store.delete("s"));
+    assert_eq!(store.session("s").unwrap().unwrap().head, 2);
+}
+
+#[test]
+fn a_log_that_becomes_newer_while_it_is_open_is_left_alone() {
+    let (folder, store) = with_session();
+    raw(folder.path()).execute_batch("PRAGMA user_version = 99").unwrap();
+    let outcome = append(&store, "s", events("s", 1..=1), Change::default());
+    assert!(matches!(outcome, Err(StoreError::Newer { .. })), "{outcome:?}");
+    assert!(seqs(&store, "s").is_empty());
+}
+
+#[test]
+fn files_of_others_are_left_as_they_are() {
+    let folder = folder();
+    let path = folder.path().join("log.db");
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)").unwrap();
+    drop(other);
+    for content in [fs::read(&path).unwrap(), b"a text, long enough to be something".repeat(50), b"x".to_vec(), vec![]]
+    {
+        fs::write(&path, &content).unwrap();
+        let outcome = Store::open(folder.path(), &Options::default());
+        assert!(matches!(outcome, Err(StoreError::Foreign(_))), "{outcome:?}");
+        assert_eq!(fs::read(&path).unwrap(), content);
+    }
+}
+
+#[test]
+fn damage_is_said_and_not_repaired() {
+    let (folder, store) = with_session();
+    append(&store, "s", events("s", 1..=500), Change::default()).unwrap();
+    drop(store);
+    let path = folder.path().join("log.db");
+    let mut content = fs::read(&path).unwrap();
+    content[4096..].fill(0xa5);
+    fs::write(&path, &content).unwrap();
+    let outcome = Store::open(folder.path(), &Options::default()).and_then(|store| store.session("s"));
+    assert!(matches!(outcome, Err(StoreError::Corrupt(_))), "{outcome:?}");
+    assert_eq!(fs::read(&path).unwrap(), content);
+}
+
+#[test]
+fn half_a_log_that_a_crash_left_is_made_anew() {
+    let folder = folder();
+    fs::write(folder.path().join("log.new"), "half").unwrap();
+    fs::write(folder.path().join("log.new-wal"), "half").unwrap();
+    open(folder.path()).create(new("s")).unwrap();
+    assert!(!folder.path().join("log.new").exists());
+}
+
+#[test]
+fn a_log_is_as_it_was_decided() {
+    let (folder, store) = with_session();
+    let log = raw(folder.path());
+    let setting = |name: &str| log.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 1));
+    let mode: String = log.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+    drop(store);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_folder_and_the_files_are_for_their_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let inner = folder.path().join("a/b");
+    let store = open(&inner);
+    store.create(new("s")).unwrap();
+    let mode = |path: &str| fs::metadata(inner.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([".", "owners"].map(mode), [0o700; 2]);
+    assert_eq!(["log.db", "log.db-wal", "log.db-shm", "open.lock", "owners/1.lock"].map(mode), [0o600; 5]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_an_error_that_names_it() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let error = Store::open(&folder.path().join("file/store"), &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("file/store"), "{error}");
+}
