@@ -72,8 +72,12 @@ impl Reader for Bus {
         if let Some(payload) = line.strip_prefix("data:").and_then(|payload| Json::parse(payload.trim())) {
             return self.read(dir, payload, scribe);
         }
-        let topic = if line.starts_with(':') { Topic::Heartbeat } else { Topic::Stdout };
-        scribe.notice(Notice::new(topic).with_text(line));
+        let (topic, level) = match line {
+            line if line.starts_with(':') => (Topic::Heartbeat, Level::Info),
+            line if line.starts_with("opencode server listening on ") => (Topic::Control, Level::Debug),
+            _ => (Topic::Stdout, Level::Info),
+        };
+        scribe.notice(Notice::new(topic).with_level(level).with_text(line));
     }
 
     fn end(&mut self, scribe: &mut Scribe) {

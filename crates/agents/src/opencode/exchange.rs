@@ -18,7 +18,9 @@ pub struct Posted(Vec<(u64, String)>);
 
 impl Posted {
     fn push(&mut self, number: u64, text: String) {
-        self.0.truncate(LIMIT - 1);
+        if self.0.len() >= LIMIT {
+            self.0.remove(0);
+        }
         self.0.push((number, text));
     }
 
@@ -176,9 +178,7 @@ fn agents(list: Json<'_>) -> Info {
         modes: modes
             .map(|agent| Mode { id: name(agent), name: name(agent), description: agent.filled("description") })
             .collect(),
-        agents: below
-            .map(|agent| Named { name: name(agent), description: agent.filled("description") })
-            .collect(),
+        agents: below.map(|agent| Named { name: name(agent), description: agent.filled("description") }).collect(),
         ..Info::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Messages: who says something, to what it is a reply, and when it is complete. What is said comes in parts.
 
-use switchboard_event::{Details, Id, Info, Notice, Status, Topic, raw};
+use switchboard_event::{AgentMessage, Details, Id, Info, Item, Notice, Status, Topic, raw};
 
 use super::{bus::Bus, errors};
 use crate::{Object, Scribe};
@@ -26,7 +26,14 @@ impl Message {
     pub fn new(info: &Object<'_>, past: bool) -> Self {
         let user = info.is("role", "user");
         let complete = past && info.object("time").u64("completed").is_some();
-        Self { user, summary: !user && info.is_true("summary"), past, complete, model: info.filled("modelID"), steps: 0 }
+        Self {
+            user,
+            summary: !user && info.is_true("summary"),
+            past,
+            complete,
+            model: info.filled("modelID"),
+            steps: 0,
+        }
     }
 }
 
@@ -45,8 +52,10 @@ impl Bus {
         if self.messages.has(id) {
             return;
         }
-        self.remember(id, info);
-        self.posted.arrived();
+        let past = self.remember(id, info);
+        if self.main && !past {
+            self.posted.arrived();
+        }
         let model = info.object("model");
         if self.main {
             scribe.info(Info {
@@ -98,7 +107,19 @@ impl Bus {
             }
             self.turn.finish = info.filled("finish").or(self.turn.finish.take());
         }
+        self.structured(id, info, scribe);
         self.complete(id, info, scribe);
+    }
+
+    /// An answer that follows a schema is no text of the model's: it stands beside the message.
+    fn structured(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        let Some(answer) = info.get("structured").filter(|_| self.turn.awaits(id)) else { return };
+        let part = Id::from(format!("{id}/structured"));
+        if !self.ended.has(&part) {
+            let item = Item { reply: Some(id.clone()), ..Item::new(AgentMessage::text(answer.text())) };
+            scribe.item_completed(&part, item);
+            self.ended.insert(part, ());
+        }
     }
 
     /// Nothing more is said in a complete message; its tools may still have something to report.

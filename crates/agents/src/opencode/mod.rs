@@ -7,6 +7,7 @@ mod catchup;
 mod changes;
 mod chatter;
 mod clock;
+mod driver;
 mod errors;
 mod exchange;
 mod launch;

@@ -34,6 +34,8 @@ pub struct Turn {
     steps: u64,
     cost: Option<f64>,
     denied: Vec<Denied>,
+    /// What the last turn failed of.
+    failure: Option<String>,
 }
 
 impl Turn {
@@ -152,9 +154,15 @@ impl Turn {
         }
     }
 
+    /// The last turn failed of this.
+    pub fn failed_of(&self, message: &str) -> bool {
+        self.failure.as_deref().is_some_and(|failure| message.contains(failure))
+    }
+
     /// Ends the turn by what was said last.
     pub fn close(&mut self, scribe: &mut Scribe) {
         let (status, stop) = outcome(self.fault.as_ref(), self.finish.as_deref());
+        self.failure = self.fault.as_ref().map(|fault| fault.message.clone());
         self.waiting.clear();
         scribe.turn_completed(TurnCompleted {
             status,
