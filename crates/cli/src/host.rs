@@ -79,6 +79,13 @@ pub fn runtime() -> Result<Runtime, Failure> {
         .map_err(|cause| Failure::Machine(format!("cannot wait: {cause}")))
 }
 
+/// Colours are wanted, as far as the environment says.
+pub fn wants_colour() -> bool {
+    let set = |name: &str| std::env::vars_os().any(|(key, value)| key == name && !value.is_empty());
+    let dumb = std::env::vars_os().any(|(key, value)| key == "TERM" && value == "dumb");
+    !set("NO_COLOR") && !dumb
+}
+
 /// Somebody may type.
 pub fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()

@@ -9,8 +9,8 @@ mod failure;
 mod host;
 mod run;
 mod schema;
+mod terminal;
 mod translate;
-#[cfg(test)]
 mod view;
 
 use std::{io::Write as _, process::ExitCode};

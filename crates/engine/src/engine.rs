@@ -189,7 +189,7 @@ impl Engine {
             counts_turns: prepared.launch.counts_turns,
         });
         tokio::spawn(perform(actor, request.prompt, prepared.remarks));
-        Ok(Session { id, seen, head, log: self.log.clone(), orders, outcome: ended })
+        Ok(Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended })
     }
 
     /// The processes of a run, so that they are found again should we be killed.

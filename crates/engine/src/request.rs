@@ -68,7 +68,7 @@ impl Default for Limits {
         Self {
             total: None,
             idle: Some(Duration::from_secs(30 * 60)),
-            handshake: Duration::from_secs(60),
+            handshake: Duration::from_secs(90),
             approval: Duration::from_secs(30 * 60),
         }
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod machine;
+mod person;
 mod signals;
 
 use std::process::ExitCode;
@@ -14,12 +15,14 @@ use signals::Signals;
 
 pub use args::Run;
 
-use crate::{data, dialects, failure::Failure, host};
+use crate::{data, dialects, failure::Failure, host, terminal::Terminal};
 
 /// Runs the command.
 pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
-    let mut request = args.request(Audience::Nobody)?;
+    let terminal = Terminal::new();
+    let audience = if dialect.is_none() && terminal.can_ask() { Audience::Client } else { Audience::Nobody };
+    let mut request = args.request(audience)?;
     let engine = data::engine(args.data.clone())?;
     request.resume = args.resume.as_deref().map(|what| find(&engine, what)).transpose()?;
     host::runtime()?.block_on(async {
@@ -27,7 +30,7 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
         let session = engine.start(request).await?;
         let written = match dialect {
             Some(dialect) => machine::follow(&session, dialect, &mut signals).await,
-            None => machine::follow(&session, dialects::find("unified")?, &mut signals).await,
+            None => person::follow(&session, args, &terminal, &mut signals).await,
         };
         if written.is_err() {
             // Whoever read us is gone, and nobody else wants this.

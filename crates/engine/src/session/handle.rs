@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use switchboard_agents::{Answer, Command, Prompt};
+use switchboard_agents::{Agent, Answer, Command, Prompt};
 use switchboard_event::{EndReason, Fault, Id};
 use switchboard_store::Log;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -40,6 +40,7 @@ pub struct Outcome {
 #[derive(Clone)]
 pub struct Session {
     pub(crate) id: Id,
+    pub(crate) agent: &'static Agent,
     pub(crate) seen: u64,
     pub(crate) head: Arc<Head>,
     pub(crate) log: Arc<dyn Log>,
@@ -52,6 +53,12 @@ impl Session {
     #[must_use]
     pub fn id(&self) -> &Id {
         &self.id
+    }
+
+    /// The agent that it is of.
+    #[must_use]
+    pub fn agent(&self) -> &'static Agent {
+        self.agent
     }
 
     /// Follows it from the beginning of this run.

@@ -1,0 +1,201 @@
+//! A session for a person: shown as it goes, and asked about in place.
+
+use std::{collections::VecDeque, io, time::Duration};
+
+use switchboard_engine::{CommandError, Session};
+use switchboard_event::{Body, Event, RequestOpened};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, interval},
+};
+
+use super::{Run, signals::Signals};
+use crate::{
+    failure::Failure,
+    terminal::{self, Terminal},
+    view::{Asking, Options, Output, Screen, Sink, Step, View},
+};
+
+/// How often the status line moves.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Shows the session to its end.
+pub async fn follow(session: &Session, args: &Run, terminal: &Terminal, signals: &mut Signals) -> Result<(), Failure> {
+    let mut person = Person::new(session, options(args, terminal), terminal);
+    let mut follower = session.follow();
+    let mut tick = interval(TICK);
+    loop {
+        tokio::select! {
+            events = follower.next() => match events? {
+                Some(events) => person.see(events.iter().map(|event| &**event))?,
+                None => return person.leave(),
+            },
+            Some(line) = person.typed() => person.heard(line).await?,
+            _ = signals.obey(session) => person.interrupted()?,
+            _ = tick.tick() => person.tick()?,
+        }
+    }
+}
+
+fn options(args: &Run, terminal: &Terminal) -> Options {
+    let screen = match (terminal.stdout, terminal.stderr) {
+        (true, _) => Screen::Both,
+        (false, true) => Screen::Activity,
+        (false, false) => Screen::None,
+    };
+    let shown = if screen == Screen::None { Options::piped() } else { Options::terminal(terminal.width()) };
+    Options {
+        screen,
+        colour: terminal.colour && screen != Screen::None,
+        reasoning: !args.no_reasoning,
+        stream: terminal.stdout,
+        quiet: args.last_message,
+        last_message: args.last_message,
+        ..shown
+    }
+}
+
+/// Somebody who watches.
+struct Person<'a> {
+    session: &'a Session,
+    options: Options,
+    view: View,
+    out: Output,
+    began: Instant,
+    /// What the agent asks and nobody has answered, and the one that is being asked about.
+    open: VecDeque<RequestOpened>,
+    asking: Option<Asking>,
+    terminal: &'a Terminal,
+    /// Lines that are typed, once somebody must type; nothing means that the input was closed.
+    lines: Option<mpsc::Receiver<Option<String>>>,
+}
+
+impl<'a> Person<'a> {
+    fn new(session: &'a Session, options: Options, terminal: &'a Terminal) -> Self {
+        Self {
+            session,
+            options,
+            view: View::new(options),
+            out: Output::default(),
+            began: Instant::now(),
+            open: VecDeque::new(),
+            asking: None,
+            terminal,
+            lines: None,
+        }
+    }
+
+    fn see<'e>(&mut self, events: impl Iterator<Item = &'e Event>) -> Result<(), Failure> {
+        for event in events {
+            match &event.body {
+                Body::RequestOpened(request) => self.open.push_back((**request).clone()),
+                Body::RequestResolved(resolved) => {
+                    if self.open.front().is_some_and(|first| first.request == resolved.request) {
+                        self.stop_asking();
+                    }
+                    self.open.retain(|open| open.request != resolved.request);
+                }
+                _ => {}
+            }
+            self.view.event(event, &mut self.out);
+        }
+        self.flush()?;
+        self.ask()
+    }
+
+    /// Asks about the next request. What was being asked is asked again below whatever was shown since.
+    fn ask(&mut self) -> Result<(), Failure> {
+        let Some(request) = self.open.front().filter(|_| self.terminal.can_ask()) else { return Ok(()) };
+        let text = match &self.asking {
+            Some(asking) => asking.prompt(),
+            None => {
+                let asking = Asking::new(request, &self.session.agent().abilities, &self.options);
+                let text = asking.prompt_text();
+                self.terminal.echo(!asking.is_secret());
+                self.asking = Some(asking);
+                text
+            }
+        };
+        if self.lines.is_none() {
+            self.lines = Some(terminal::lines());
+        }
+        self.view.pause(&mut self.out);
+        self.out.push(Sink::Activity, &text);
+        self.flush()
+    }
+
+    fn stop_asking(&mut self) {
+        if self.asking.take().is_some() {
+            self.terminal.echo(true);
+            self.out.push(Sink::Activity, "\n");
+        }
+    }
+
+    /// The next line that is typed; for ever, if nobody types.
+    async fn typed(&mut self) -> Option<Option<String>> {
+        match &mut self.lines {
+            Some(lines) if self.asking.is_some() => Some(lines.recv().await.flatten()),
+            _ => std::future::pending().await,
+        }
+    }
+
+    async fn heard(&mut self, line: Option<String>) -> Result<(), Failure> {
+        let Some(asking) = &mut self.asking else { return Ok(()) };
+        let answer = match line {
+            None => asking.closed(),
+            Some(line) => match asking.line(&line) {
+                Step::Done(answer) => answer,
+                Step::Again(message) => {
+                    let text = format!("{message}{}", asking.prompt());
+                    self.terminal.echo(!asking.is_secret());
+                    self.out.push(Sink::Activity, &text);
+                    return self.flush();
+                }
+            },
+        };
+        self.terminal.echo(true);
+        self.asking = None;
+        self.open.pop_front();
+        match self.session.answer(answer).await {
+            Ok(()) | Err(CommandError::NotOpen | CommandError::Ended) => {}
+            Err(error) => self.out.push(Sink::Activity, &format!("{error}\n")),
+        }
+        self.flush()?;
+        self.ask()
+    }
+
+    fn interrupted(&mut self) -> Result<(), Failure> {
+        self.view.pause(&mut self.out);
+        self.flush()
+    }
+
+    fn tick(&mut self) -> Result<(), Failure> {
+        if self.asking.is_some() || self.options.screen == Screen::None {
+            return Ok(());
+        }
+        self.view.resize(self.terminal.width());
+        self.view.draw_status(self.began.elapsed(), &mut self.out);
+        self.flush()
+    }
+
+    fn leave(&mut self) -> Result<(), Failure> {
+        self.terminal.echo(true);
+        self.view.pause(&mut self.out);
+        self.flush()
+    }
+
+    /// On a terminal all goes to the same place, so that it stays in order.
+    fn flush(&mut self) -> Result<(), Failure> {
+        let written = self.out.pieces().try_for_each(|(sink, text)| match (sink, self.options.screen) {
+            (Sink::Answer, _) | (_, Screen::Both) => write(&mut io::stdout().lock(), text),
+            (Sink::Activity, _) => write(&mut io::stderr().lock(), text),
+        });
+        self.out.clear();
+        written.map_err(Failure::Output)
+    }
+}
+
+fn write(to: &mut impl io::Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
