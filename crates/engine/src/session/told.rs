@@ -50,10 +50,6 @@ impl Actor {
                         self.parts.journal.change().state = Some(State::Running);
                     }
                 }
-                Body::SessionStarted(started) => {
-                    let agent_session = started.agent_session.clone();
-                    self.parts.journal.change().agent_session = agent_session;
-                }
                 Body::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
                         self.parts.journal.change().title = Some(title);
