@@ -221,9 +221,7 @@ pub fn check(launch: Launch, script: &str) {
 }
 
 fn played(launch: Launch, script: &str) -> Result<(), String> {
-    let options = Options { session: Some(Id::from("s")), made_up: Id::from("s"), run: 1, ..Options::default() };
-    let translator = Translator::new(source(launch.source).unwrap(), options);
-    let mut play = Rehearsal { translator, driver: launch.driver.unwrap(), armed: Vec::new() };
+    let mut play = Rehearsal::new(launch);
     let (mut told, mut expected, mut failed) = (String::new(), Outcome::default(), false);
     let mut actual = play.open();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -239,6 +237,16 @@ fn played(launch: Launch, script: &str) -> Result<(), String> {
     }
     failed |= settle(&mut told, &expected, &actual);
     if failed { Err(told) } else { Ok(()) }
+}
+
+/// Has a driver hear all that an agent said in a transcript, and gives all that it wants done.
+pub fn overhear(launch: Launch, transcript: &str) -> Vec<Value> {
+    let mut play = Rehearsal::new(launch);
+    let mut effects = play.open().effects;
+    for line in transcript.lines().map(parsed).filter(|line| line["dir"] == "in") {
+        effects.extend(play.step(&json!({ "in": line["msg"] }).to_string()).effects);
+    }
+    effects
 }
 
 fn parsed(text: &str) -> Value {
@@ -280,6 +288,13 @@ fn matches(pattern: &Value, actual: &Value) -> bool {
 }
 
 impl Rehearsal {
+    fn new(launch: Launch) -> Self {
+        let session = Id::from("s");
+        let options = Options { session: Some(session.clone()), hold: true, made_up: session, ..Options::default() };
+        let translator = Translator::new(source(launch.source).unwrap(), options);
+        Self { translator, driver: launch.driver.unwrap(), armed: Vec::new() }
+    }
+
     fn open(&mut self) -> Outcome {
         let (mut effects, mut outcome) = (Effects::default(), Outcome::default());
         self.driver.open(&mut effects);
@@ -316,7 +331,9 @@ impl Rehearsal {
         while let Some(effect) = waiting.pop_front() {
             outcome.effects.push(shown(&effect));
             match &effect {
-                Effect::Send(record) => self.pass(Dir::Out, record.get(), effects, outcome),
+                Effect::Send(record) | Effect::SendMasked { kept: record, .. } => {
+                    self.pass(Dir::Out, record.get(), effects, outcome);
+                }
                 Effect::Http(request) => {
                     self.pass(Dir::Out, switchboard_event::raw(request).get(), effects, outcome);
                 }
@@ -350,6 +367,7 @@ impl Rehearsal {
 fn shown(effect: &Effect) -> Value {
     match effect {
         Effect::Send(record) => json!({ "send": record }),
+        Effect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
         Effect::Hear(line) => json!({ "hear": line }),
         Effect::Connect { url, authorization } => json!({ "connect": url, "authorization": authorization }),
         Effect::Http(request) => json!({ "http": request }),

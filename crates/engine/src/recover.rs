@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use switchboard_agents::Mender;
 use switchboard_event::{Body, ErrorCode, Event, Fault};
-use switchboard_store::{Abandoned, Batch, Change, End, Log, Page, Run, State, StoreError};
+use switchboard_store::{Abandoned, Batch, End, Log, Page, Run, State, StoreError, Update};
 
 use crate::{Machine, owner, session, supervise};
 
@@ -60,7 +60,7 @@ fn append(log: &dyn Log, events: Vec<Event>) -> Result<(), StoreError> {
     log.append(Batch {
         session,
         events: events.into_iter().map(Arc::new).collect(),
-        change: Change { state: Some(State::Failed), end, ..Change::default() },
+        update: Update { state: Some(State::Failed), end, ..Update::default() },
         done: Box::new(move |result| drop(done.send(result))),
     });
     committed.recv().unwrap_or(Err(StoreError::Closed))

@@ -17,5 +17,5 @@ mod sqlite;
 pub use error::StoreError;
 pub use log::{Batch, Done, Log, Page, Row};
 pub use process::{Abandoned, Owner, Process, Registered, Run};
-pub use session::{Change, End, Filter, NewSession, Session, State};
+pub use session::{End, Filter, NewSession, Session, State, Update};
 pub use sqlite::{Options, Store};

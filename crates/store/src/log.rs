@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use switchboard_event::{Event, Id};
 
-use crate::{Abandoned, Change, Filter, NewSession, Run, Session, StoreError};
+use crate::{Abandoned, Filter, NewSession, Run, Session, StoreError, Update};
 
 /// Is called once, when a batch is committed or refused, and always. It runs on the thread that writes, so it hands on
 /// the news and returns.
@@ -17,7 +17,7 @@ pub struct Batch {
     /// Events of the session, right behind its head.
     pub events: Vec<Arc<Event>>,
     /// What changes.
-    pub change: Change,
+    pub update: Update,
     /// Whom to tell.
     pub done: Done,
 }

@@ -148,7 +148,7 @@ impl Session {
 
 /// What changes about a session, with a batch of events or without any. What is `None` stays.
 #[derive(Clone, Debug, Default)]
-pub struct Change {
+pub struct Update {
     /// What it is doing now. One that is not final also forgets how the session ended.
     pub state: Option<State>,
     /// How it ended; comes with a final state.

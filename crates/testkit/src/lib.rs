@@ -1,17 +1,21 @@
 //! What the tests and the development commands share: the recordings, the invariants that must hold for every
-//! stream, ways to spoil a stream, and endless streams made of recordings. Names no agent and no dialect: it goes
-//! through the tables.
+//! stream, ways to spoil a stream, and endless streams made of recordings; a scripted model, and a stage on which the
+//! real agents run against it. Names no dialect, and agents in `clis` only: everything else goes through the tables.
 
 pub mod check;
+pub mod clis;
 pub mod dice;
+pub mod fake;
 pub mod generate;
 pub mod ledger;
 pub mod minimise;
+pub mod model;
 pub mod mutate;
 pub mod parallel;
 pub mod play;
 pub mod recording;
 pub mod said;
+pub mod stage;
 pub mod text;
 pub mod wire;
 

@@ -1,4 +1,5 @@
-//! The test kit as a program, for `cargo xtask`: fuzzing, soaking, and streams for benchmarks.
+//! The test kit as a program, for `cargo xtask`: fuzzing, soaking, streams for benchmarks, the scripted
+//! model, and fake agents.
 
 mod commands;
 
@@ -10,7 +11,10 @@ use std::{
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "switchboard-testkit", about = "Fuzzing, soaking, and streams for benchmarks")]
+#[command(
+    name = "switchboard-testkit",
+    about = "Fuzzing, soaking, streams for benchmarks, a scripted model, and fake agents"
+)]
 struct Args {
     #[command(subcommand)]
     command: Command,
@@ -22,20 +26,33 @@ enum Command {
     Soak(commands::soak::Soak),
     Stream(commands::stream::Stream),
     List(commands::list::List),
+    Model(commands::model::Model),
+    Stage(commands::stage::Stage),
+    Fake(commands::fake::Fake),
+    #[command(hide = true)]
+    FakeChild(commands::fake::FakeChild),
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().command {
-        Command::Fuzz(args) => commands::fuzz::run(&args),
-        Command::Soak(args) => commands::soak::run(&args),
-        Command::Stream(args) => commands::stream::run(&args),
-        Command::List(args) => commands::list::run(&args),
+        Command::Fuzz(args) => commands::fuzz::run(&args).map(success),
+        Command::Soak(args) => commands::soak::run(&args).map(success),
+        Command::Stream(args) => commands::stream::run(&args).map(success),
+        Command::List(args) => commands::list::run(&args).map(success),
+        Command::Model(args) => commands::model::run(&args).map(success),
+        Command::Stage(args) => commands::stage::run(&args).map(success),
+        Command::Fake(args) => commands::fake::run(&args),
+        Command::FakeChild(args) => commands::fake::run_child(&args).map(success),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             drop(writeln!(io::stderr(), "error: {error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+fn success((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }

@@ -2,12 +2,17 @@
 //! and in the test kit.
 
 mod bench;
+mod clis;
 mod fmt;
 mod fuzz;
+mod isolation;
 mod lint;
+mod live;
+mod place;
 mod process;
 mod snapshots;
 mod soak;
+mod stage;
 mod steps;
 mod test;
 
@@ -34,6 +39,8 @@ enum Command {
     Snapshots(snapshots::Snapshots),
     Fuzz(fuzz::Fuzz),
     Soak(soak::Soak),
+    Live(live::Live),
+    Stage(stage::Stage),
     #[command(subcommand)]
     Bench(bench::Bench),
     #[command(name = "__floor", hide = true)]
@@ -48,6 +55,8 @@ fn main() -> ExitCode {
         Command::Snapshots(args) => snapshots::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Soak(args) => soak::run(&args),
+        Command::Live(args) => live::run(&args),
+        Command::Stage(args) => stage::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Floor(args) => bench::floor::run(&args),
     };

@@ -73,6 +73,12 @@ pub fn is_unattended() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
+/// A folder with agents to use in place of the pinned ones.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub fn other_clis() -> Option<PathBuf> {
+    std::env::var_os("SWITCHBOARD_CLIS").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
 fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::{
+    live,
     process::{cargo, is_there, output, program, run as run_program, testkit},
     steps::{self, Outcome, Step},
 };
@@ -17,6 +18,7 @@ const STEPS: &[Step] = &[
     Step { name: "examples in the documentation", run: doc_tests },
     Step { name: "completions in a real shell", run: completions },
     Step { name: "ten seconds of spoiled streams", run: fuzz },
+    Step { name: "the real agents against scripted models", run: live::all },
 ];
 
 /// Runs the command.
@@ -26,6 +28,8 @@ pub fn run(_: &Test) -> anyhow::Result<()> {
 
 /// With nextest where it is installed: it runs slow tests side by side.
 fn tests() -> anyhow::Result<Outcome> {
+    // Fake agents are started from it, and cargo builds it for its own tests only.
+    testkit(&[])?;
     let args: &[&str] = if is_there(&mut cargo(&["nextest", "--version"])) {
         &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {

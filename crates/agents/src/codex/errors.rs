@@ -146,6 +146,7 @@ fn code_of_words(message: &str) -> ErrorCode {
         ("no rollout found", ErrorCode::SessionNotFound),
         ("thread not found", ErrorCode::SessionNotFound),
         ("invalid thread id", ErrorCode::SessionNotFound),
+        ("invalid session id", ErrorCode::SessionNotFound),
         ("not logged in", ErrorCode::ProviderAuth),
         ("missing environment variable", ErrorCode::ProviderAuth),
         ("not inside a trusted directory", ErrorCode::PermissionDenied),

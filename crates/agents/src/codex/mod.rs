@@ -4,6 +4,7 @@ mod app_server;
 mod approvals;
 mod changes;
 mod collab;
+mod driver;
 mod errors;
 mod flat;
 mod functions;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_event::{Event, Id, NativeBody};
-use switchboard_store::{Batch, Change, Log, StoreError};
+use switchboard_store::{Batch, Log, StoreError, Update};
 use tokio::sync::oneshot;
 
 use crate::hub::Head;
@@ -14,7 +14,7 @@ pub struct Journal {
     log: Arc<dyn Log>,
     head: Arc<Head>,
     pending: Vec<Arc<Event>>,
-    change: Option<Change>,
+    change: Option<Update>,
 }
 
 impl Journal {
@@ -34,7 +34,7 @@ impl Journal {
     }
 
     /// What changes about the session with the next commit.
-    pub fn change(&mut self) -> &mut Change {
+    pub fn change(&mut self) -> &mut Update {
         self.change.get_or_insert_default()
     }
 
@@ -48,7 +48,7 @@ impl Journal {
         self.log.append(Batch {
             session: self.session.clone(),
             events: events.clone(),
-            change: self.change.take().unwrap_or_default(),
+            update: self.change.take().unwrap_or_default(),
             // A session that is gone no longer wants to know.
             done: Box::new(move |result| drop(done.send(result))),
         });

@@ -3,21 +3,28 @@
 
 use std::{
     path::Path,
-    sync::mpsc::{SyncSender, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{SyncSender, sync_channel},
+    },
     thread::{self, JoinHandle},
 };
+
+use rusqlite::{Connection, hooks::Wal};
 
 use super::file;
 use crate::StoreError;
 
-/// The write-ahead log is moved when about so much was written to it.
-const ENOUGH: usize = 4 << 20;
+/// The write-ahead log is moved whenever it has grown by so many pages.
+const ENOUGH: i32 = 1_024;
+
+/// If it got so long nevertheless, a commit moves it and does wait.
+pub(super) const BACKSTOP: i32 = 16_384;
 
 /// The thread. Dropping it ends it.
 pub(super) struct Checkpointer {
-    bell: Option<SyncSender<()>>,
+    bell: Option<Arc<SyncSender<()>>>,
     thread: Option<JoinHandle<()>>,
-    written: usize,
 }
 
 impl Checkpointer {
@@ -31,24 +38,41 @@ impl Checkpointer {
             }
         };
         let thread = thread::Builder::new().name("checkpoint".to_owned()).spawn(work).map_err(file::at(path))?;
-        Ok(Self { bell: Some(bell), thread: Some(thread), written: 0 })
+        Ok(Self { bell: Some(Arc::new(bell)), thread: Some(thread) })
     }
 
-    /// So many bytes more were written.
-    pub fn wrote(&mut self, bytes: usize) {
-        self.written += bytes;
-        if self.written >= ENOUGH {
-            self.wake();
-        }
+    /// Looks at the length of the write-ahead log after each commit. This takes the place of SQLite's own look.
+    pub fn watch(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        // The connection may live longer than the thread, and must not keep it waiting.
+        let bell = self.bell.as_ref().map(Arc::downgrade).unwrap_or_default();
+        let mut enough = ENOUGH;
+        let look = move |wal: &mut Wal, pages: i32| {
+            if pages < enough - ENOUGH {
+                // All was moved, and it began anew.
+                enough = ENOUGH;
+            }
+            if pages >= BACKSTOP {
+                wal.checkpoint().ok();
+            } else if pages >= enough {
+                enough = pages + ENOUGH;
+                ring(bell.upgrade().as_deref());
+            }
+            // An error would be taken for one of the commit, which is done.
+            Ok(())
+        };
+        Ok(connection.wal_hook(Some(look))?)
     }
 
     /// Has it done now.
-    pub fn wake(&mut self) {
-        self.written = 0;
-        if let Some(bell) = &self.bell {
-            // If it rings already, that will do.
-            bell.try_send(()).ok();
-        }
+    pub fn wake(&self) {
+        ring(self.bell.as_deref());
+    }
+}
+
+fn ring(bell: Option<&SyncSender<()>>) {
+    if let Some(bell) = bell {
+        // If it rings already, that will do.
+        bell.try_send(()).ok();
     }
 }
 

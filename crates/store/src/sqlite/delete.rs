@@ -39,10 +39,9 @@ impl Sweeper {
     }
 
     /// Removes a portion. What fails is tried again by the next process.
-    pub fn step(&mut self, connection: &Connection, checkpointer: &mut Checkpointer) {
+    pub fn step(&mut self, connection: &Connection, checkpointer: &Checkpointer) {
         let Some((session, _)) = self.0.front() else { return };
         let removed = remove(connection, *session);
-        checkpointer.wrote(usize::try_from(PORTION).unwrap_or_default());
         if matches!(removed, Ok(false)) {
             return;
         }

@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::Options;
+use super::{checkpoint::BACKSTOP, store::Options};
 use crate::StoreError;
 
 /// What brings the log from each format to the next. The first makes it from nothing.
@@ -27,9 +27,6 @@ const NAME: &str = "log.db";
 
 /// The size of a page, SQLite's own default.
 const PAGE: u64 = 4096;
-
-/// If nobody else has moved so many pages out of the write-ahead log, a commit does it.
-const BACKSTOP: i64 = 16_384;
 
 /// A log, as it was found.
 pub(super) struct Opened {
@@ -100,8 +97,7 @@ fn patient(connection: &mut Connection) -> Result<(), StoreError> {
 
 fn tune(connection: &Connection, options: &Options) -> Result<(), StoreError> {
     connection.pragma_update(None, "synchronous", if options.durable { "FULL" } else { "NORMAL" })?;
-    connection.pragma_update(None, "wal_autocheckpoint", BACKSTOP)?;
-    connection.pragma_update(None, "journal_size_limit", BACKSTOP * 4096)?;
+    connection.pragma_update(None, "journal_size_limit", u64::from(BACKSTOP.unsigned_abs()) * PAGE)?;
     if let Some(bytes) = options.max_bytes {
         connection.pragma_update(None, "max_page_count", bytes.div_ceil(PAGE))?;
     }

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use switchboard_event::{Event, Id};
 
 use super::{checkpoint::Checkpointer, delete::Sweeper, file, owners::Owners, write::Scene};
-use crate::{Abandoned, Change, NewSession, StoreError};
+use crate::{Abandoned, NewSession, StoreError, Update};
 
 /// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
 const GROUP: usize = 1 << 20;
@@ -23,7 +23,7 @@ const GROUP: usize = 1 << 20;
 pub(super) enum Work {
     Create(Box<NewSession>),
     Claim(Id),
-    Append(Id, Vec<Arc<Event>>, Box<Change>),
+    Append(Id, Vec<Arc<Event>>, Box<Update>),
     TakeOver,
     Delete(Id),
 }
@@ -79,9 +79,15 @@ impl fmt::Debug for Writer {
 }
 
 impl Writer {
-    pub fn start(connection: Connection, path: &Path, owners: Owners, owner: Option<u64>) -> Result<Self, StoreError> {
+    pub fn start(
+        mut connection: Connection,
+        path: &Path,
+        owners: Owners,
+        owner: Option<u64>,
+    ) -> Result<Self, StoreError> {
         let (queue, jobs) = channel();
         let checkpointer = Checkpointer::start(path)?;
+        checkpointer.watch(&mut connection)?;
         let sweeper = Sweeper::new(&connection)?;
         let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer };
         let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.work());
@@ -117,7 +123,7 @@ impl Desk {
         while let Some(job) = self.next() {
             self.group(job);
             // Also under load: what was deleted must go some day.
-            self.sweeper.step(&self.connection, &mut self.checkpointer);
+            self.sweeper.step(&self.connection, &self.checkpointer);
         }
     }
 
@@ -127,7 +133,7 @@ impl Desk {
             match self.jobs.try_recv() {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => self.sweeper.step(&self.connection, &mut self.checkpointer),
+                Err(TryRecvError::Empty) => self.sweeper.step(&self.connection, &self.checkpointer),
             }
         }
         self.jobs.recv().ok()
@@ -162,15 +168,17 @@ impl Desk {
                 jobs.extend(self.jobs.try_recv());
             }
         }
-        let written = scene.written;
         transaction.commit()?;
-        self.checkpointer.wrote(written);
         Ok(outcomes)
     }
 
     fn tell(&mut self, jobs: Vec<Job>, committed: Result<Vec<Outcome>, StoreError>) {
         let outcomes = committed.unwrap_or_else(|error| vec![Err(error)]);
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            if matches!(outcome, Err(StoreError::Full)) {
+                // The write-ahead log has room again when it was moved.
+                self.checkpointer.wake();
+            }
             match outcome {
                 Ok(Answer::Deleted(session)) => self.sweeper.add(session, job.reply),
                 outcome => job.reply.send(outcome),

@@ -11,12 +11,12 @@ use serde::Serialize as _;
 use switchboard_event::{Event, Id, Kind};
 
 use super::{
-    change,
     group::{Answer, Work},
     owners::Owners,
     read::{Place, SEQ},
+    update,
 };
-use crate::{Change, NewSession, State, StoreError};
+use crate::{NewSession, State, StoreError, Update};
 
 /// A transaction and what is known while it lasts.
 pub(super) struct Scene<'a> {
@@ -46,7 +46,7 @@ impl<'a> Scene<'a> {
         match work {
             Work::Create(new) => self.create(new)?,
             Work::Claim(session) => self.claim(session)?,
-            Work::Append(session, events, change) => self.append(session, events, change)?,
+            Work::Append(session, events, update) => self.append(session, events, update)?,
             Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
             Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
         }
@@ -58,7 +58,7 @@ impl<'a> Scene<'a> {
         if self.standing(&new.id)?.is_some() {
             return Err(StoreError::Exists(new.id.clone()));
         }
-        let config = change::json(&new.id, "config", &new.config)?;
+        let config = update::json(&new.id, "config", &new.config)?;
         let created = new.created.as_micros();
         self.connection
             .prepare_cached(
@@ -85,15 +85,15 @@ impl<'a> Scene<'a> {
         if standing.open && standing.owner != Some(me) && self.is_run(&standing) {
             return Err(StoreError::NotOwner(session.clone()));
         }
-        let running = Change { state: Some(State::Running), ..Change::default() };
-        change::apply(self.connection, session, standing.number, &running)?;
+        let running = Update { state: Some(State::Running), ..Update::default() };
+        update::apply(self.connection, session, standing.number, &running)?;
         self.connection
             .prepare_cached("UPDATE sessions SET owner = ?2 WHERE number = ?1")?
             .execute((standing.number, me))?;
         Ok(())
     }
 
-    fn append(&mut self, session: &Id, events: &[Arc<Event>], change: &Change) -> Result<(), StoreError> {
+    fn append(&mut self, session: &Id, events: &[Arc<Event>], update: &Update) -> Result<(), StoreError> {
         let me = self.me()?;
         let standing = self.known(session)?;
         if standing.owner != Some(me) {
@@ -101,8 +101,8 @@ impl<'a> Scene<'a> {
         }
         follows(session, standing.head, events)?;
         self.insert(standing.number, events)?;
-        change::advance(self.connection, standing.number, events)?;
-        change::apply(self.connection, session, standing.number, change)
+        update::advance(self.connection, standing.number, events)?;
+        update::apply(self.connection, session, standing.number, update)
     }
 
     fn insert(&mut self, number: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{TryRecvError, channel};
 
 use switchboard_event::{Decider, EndReason, SessionEnded};
-use switchboard_store::{Batch, Change, End, Log as _, State, StoreError};
+use switchboard_store::{Batch, End, Log as _, State, StoreError, Update};
 
 use crate::fixture::{ALL, append, event, events, new, open, seqs, time, with_session};
 
@@ -11,7 +11,7 @@ use crate::fixture::{ALL, append, event, events, new, open, seqs, time, with_ses
 fn events_come_back_as_they_were() {
     let (_folder, store) = with_session();
     let written = events("s", 1..=3);
-    append(&store, "s", written.clone(), Change::default()).unwrap();
+    append(&store, "s", written.clone(), Update::default()).unwrap();
     let read = store.page("s", ALL).unwrap();
     let json = |event: &switchboard_event::Event| serde_json::to_string(event).unwrap();
     assert_eq!(read.iter().map(json).collect::<Vec<_>>(), written.iter().map(|event| json(event)).collect::<Vec<_>>());
@@ -23,8 +23,8 @@ fn events_come_back_as_they_were() {
 #[test]
 fn what_does_not_follow_is_refused_and_changes_nothing() {
     let (_folder, store) = with_session();
-    append(&store, "s", events("s", 1..=2), Change::default()).unwrap();
-    let title = || Change { title: Some("new".to_owned()), ..Change::default() };
+    append(&store, "s", events("s", 1..=2), Update::default()).unwrap();
+    let title = || Update { title: Some("new".to_owned()), ..Update::default() };
     let gap = vec![event("s", 3, "a"), event("s", 5, "b")];
     for wrong in [events("s", 4..=5), events("s", 2..=3), events("s", 1..=1), gap] {
         let outcome = append(&store, "s", wrong, title());
@@ -48,7 +48,7 @@ fn nothing_is_seen_before_it_is_committed_and_a_group_is_not_spoilt_by_one() {
     for (name, session, seqs) in [("first", "s", 1..=2), ("wrong", "s", 9..=9), ("other", "t", 1..=1)] {
         let send = send.clone();
         let done = Box::new(move |outcome: Result<(), StoreError>| send.send((name, outcome.is_ok())).unwrap());
-        store.append(Batch { session: session.into(), events: events(session, seqs), change: Change::default(), done });
+        store.append(Batch { session: session.into(), events: events(session, seqs), update: Update::default(), done });
     }
     assert_eq!(receive.try_recv(), Err(TryRecvError::Empty));
     assert!(seqs(&store, "s").is_empty());
@@ -70,14 +70,14 @@ fn a_session_ends_and_is_opened_again() {
         by: Decider::Switchboard,
     };
     let carry = serde_json::value::RawValue::from_string(r#"{"input": 12}"#.to_owned()).unwrap();
-    let change = Change {
+    let update = Update {
         state: Some(State::Failed),
         end: Some(End { at: time(9), how }),
         agent_session: Some("native".into()),
         carry: Some(carry),
-        ..Change::default()
+        ..Update::default()
     };
-    append(&store, "s", events("s", 1..=1), change).unwrap();
+    append(&store, "s", events("s", 1..=1), update).unwrap();
     let session = store.session("s").unwrap().unwrap();
     assert_eq!((session.state, session.ended), (State::Failed, Some(time(9))));
     assert_eq!(session.end().unwrap().unwrap().exit_code, Some(3));
@@ -89,7 +89,7 @@ fn a_session_ends_and_is_opened_again() {
     assert!(session.end.is_none());
     assert_eq!(session.agent_session.as_deref(), Some("native"));
     assert!(session.carry.is_some());
-    append(&store, "s", events("s", 2..=2), Change::default()).unwrap();
+    append(&store, "s", events("s", 2..=2), Update::default()).unwrap();
 }
 
 #[test]
@@ -97,16 +97,17 @@ fn closing_finishes_the_queue() {
     let (folder, store) = with_session();
     for seq in 1..=200 {
         let done = Box::new(|outcome: Result<(), StoreError>| outcome.unwrap());
-        store.append(Batch { session: "s".into(), events: events("s", seq..=seq), change: Change::default(), done });
+        store.append(Batch { session: "s".into(), events: events("s", seq..=seq), update: Update::default(), done });
     }
     drop(store);
+    assert!(!folder.path().join("log.db-wal").exists(), "all is in the file");
     assert_eq!(seqs(&open(folder.path()), "s").len(), 200);
 }
 
 #[test]
 fn what_is_not_there_is_said_so() {
     let (folder, store) = with_session();
-    assert!(matches!(append(&store, "x", vec![], Change::default()), Err(StoreError::NoSession(_))));
+    assert!(matches!(append(&store, "x", vec![], Update::default()), Err(StoreError::NoSession(_))));
     assert!(matches!(store.rows("x", ALL), Err(StoreError::NoSession(_))));
     assert!(matches!(store.claim("x"), Err(StoreError::NoSession(_))));
     assert!(matches!(store.create(new("s")), Err(StoreError::Exists(_))));

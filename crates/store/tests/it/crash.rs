@@ -5,7 +5,7 @@ use std::{
     sync::mpsc::{Receiver, channel},
 };
 
-use switchboard_store::{Batch, Change, Log as _, Store};
+use switchboard_store::{Batch, Log as _, Store, Update};
 
 use crate::{
     child::{Actor, role, say},
@@ -25,7 +25,7 @@ fn write(session: &str, folder: &Path, batches: u64) {
         let events = (first..=seq).map(|seq| event(session, seq, &text)).collect();
         let (send, last) = (send.clone(), seq);
         let done_now = Box::new(move |outcome: Result<(), _>| send.send(outcome.map(|()| last)).unwrap());
-        store.append(Batch { session: session.into(), events, change: Change::default(), done: done_now });
+        store.append(Batch { session: session.into(), events, update: Update::default(), done: done_now });
         if batch >= 50 {
             report(&done);
         }

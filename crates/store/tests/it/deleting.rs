@@ -2,22 +2,22 @@
 
 use std::fs;
 
-use switchboard_store::{Change, Filter, Log as _, State, StoreError};
+use switchboard_store::{Filter, Log as _, State, StoreError, Update};
 
 use crate::fixture::{ALL, append, event, events, new, open, seqs, with_session};
 
-fn done() -> Change {
-    Change { state: Some(State::Done), ..Change::default() }
+fn done() -> Update {
+    Update { state: Some(State::Done), ..Update::default() }
 }
 
 #[test]
 fn deleting_gives_the_space_back_and_keeps_the_others() {
     let (folder, store) = with_session();
     store.create(new("keep")).unwrap();
-    append(&store, "keep", events("keep", 1..=500), Change::default()).unwrap();
+    append(&store, "keep", events("keep", 1..=500), Update::default()).unwrap();
     let long = "x".repeat(20_000);
     append(&store, "s", (1..=400).map(|seq| event("s", seq, &long)).collect(), done()).unwrap();
-    append(&store, "keep", events("keep", 501..=1_000), Change::default()).unwrap();
+    append(&store, "keep", events("keep", 501..=1_000), Update::default()).unwrap();
     drop(store);
     let size = || fs::metadata(folder.path().join("log.db")).unwrap().len();
     let before = size();

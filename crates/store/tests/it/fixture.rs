@@ -6,7 +6,7 @@ use std::{
 };
 
 use switchboard_event::{Event, Id, SessionConfig, Timestamp};
-use switchboard_store::{Batch, Change, Log as _, NewSession, Options, Owner, Page, Process, Store, StoreError};
+use switchboard_store::{Batch, Log, NewSession, Options, Owner, Page, Process, Store, StoreError, Update};
 use tempfile::TempDir;
 
 /// All of a session, whatever its size.
@@ -63,16 +63,16 @@ pub fn events(session: &str, seqs: std::ops::RangeInclusive<u64>) -> Vec<Arc<Eve
 }
 
 /// Appends, and waits until it is done.
-pub fn append(store: &Store, session: &str, events: Vec<Arc<Event>>, change: Change) -> Result<(), StoreError> {
+pub fn append(store: &Store, session: &str, events: Vec<Arc<Event>>, update: Update) -> Result<(), StoreError> {
     let (send, receive) = channel();
     let done = Box::new(move |outcome| send.send(outcome).unwrap());
-    store.append(Batch { session: session.into(), events, change, done });
+    store.append(Batch { session: session.into(), events, update, done });
     receive.recv().unwrap()
 }
 
 /// The `seq`s that are there.
-pub fn seqs(store: &Store, session: &str) -> Vec<u64> {
-    store.page(session, ALL).unwrap().iter().map(|event| event.seq).collect()
+pub fn seqs(log: &dyn Log, session: &str) -> Vec<u64> {
+    log.page(session, ALL).unwrap().iter().map(|event| event.seq).collect()
 }
 
 pub fn ids(sessions: &[switchboard_store::Session]) -> Vec<&str> {

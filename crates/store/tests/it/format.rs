@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use rusqlite::Connection;
-use switchboard_store::{Change, Log as _, Options, Store, StoreError};
+use switchboard_store::{Log as _, Options, Store, StoreError, Update};
 
 use crate::fixture::{append, events, folder, new, open, owner, seqs, with_session};
 
@@ -14,7 +14,7 @@ fn raw(folder: &Path) -> Connection {
 #[test]
 fn a_newer_log_is_read_and_never_written() {
     let (folder, store) = with_session();
-    append(&store, "s", events("s", 1..=2), Change::default()).unwrap();
+    append(&store, "s", events("s", 1..=2), Update::default()).unwrap();
     drop(store);
     raw(folder.path()).execute_batch("PRAGMA user_version = 99; ALTER TABLE sessions ADD COLUMN more TEXT").unwrap();
 
@@ -25,7 +25,7 @@ fn a_newer_log_is_read_and_never_written() {
         assert!(matches!(outcome, Err(StoreError::Newer { found: 99, .. })), "{outcome:?}");
     };
     is_newer(store.create(new("t")));
-    is_newer(append(&store, "s", events("s", 3..=3), Change::default()));
+    is_newer(append(&store, "s", events("s", 3..=3), Update::default()));
     is_newer(store.claim("s").map(drop));
     is_newer(store.take_over().map(drop));
     is_newer(store.delete("s"));
@@ -36,7 +36,7 @@ fn a_newer_log_is_read_and_never_written() {
 fn a_log_that_becomes_newer_while_it_is_open_is_left_alone() {
     let (folder, store) = with_session();
     raw(folder.path()).execute_batch("PRAGMA user_version = 99").unwrap();
-    let outcome = append(&store, "s", events("s", 1..=1), Change::default());
+    let outcome = append(&store, "s", events("s", 1..=1), Update::default());
     assert!(matches!(outcome, Err(StoreError::Newer { .. })), "{outcome:?}");
     assert!(seqs(&store, "s").is_empty());
 }
@@ -60,7 +60,7 @@ fn files_of_others_are_left_as_they_are() {
 #[test]
 fn damage_is_said_and_not_repaired() {
     let (folder, store) = with_session();
-    append(&store, "s", events("s", 1..=500), Change::default()).unwrap();
+    append(&store, "s", events("s", 1..=500), Update::default()).unwrap();
     drop(store);
     let path = folder.path().join("log.db");
     let mut content = fs::read(&path).unwrap();

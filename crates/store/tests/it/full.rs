@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use switchboard_store::{Batch, Change, Log as _, Options, State, Store, StoreError};
+use switchboard_store::{Batch, Log as _, Options, State, Store, StoreError, Update};
 
 use crate::fixture::{append, event, events, folder, new, owner, seqs};
 
@@ -15,7 +15,7 @@ fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
         store.create(new(session)).unwrap();
     }
     let long = "x".repeat(200_000);
-    let done = Change { state: Some(State::Done), ..Change::default() };
+    let done = Update { state: Some(State::Done), ..Update::default() };
     append(&store, "old", vec![event("old", 1, &long)], done).unwrap();
 
     // All three are in the queue before the first is written, so they are one group.
@@ -26,7 +26,7 @@ fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
     for (session, events) in [("s", events("s", 1..=2)), ("t", big), ("s", events("s", 3..=4))] {
         let send = send.clone();
         let done = Box::new(move |outcome| send.send(outcome).unwrap());
-        store.append(Batch { session: session.into(), events, change: Change::default(), done });
+        store.append(Batch { session: session.into(), events, update: Update::default(), done });
     }
     blocker.execute_batch("COMMIT").unwrap();
     let outcomes: Vec<_> = receive.iter().take(3).collect();
@@ -34,9 +34,9 @@ fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
     assert_eq!((seqs(&store, "s"), seqs(&store, "t")), (vec![1, 2, 3, 4], vec![]));
 
     let one = || vec![event("t", 1, &long)];
-    assert!(matches!(append(&store, "t", one(), Change::default()), Err(StoreError::Full)));
+    assert!(matches!(append(&store, "t", one(), Update::default()), Err(StoreError::Full)));
     store.delete("old").unwrap();
-    append(&store, "t", one(), Change::default()).unwrap();
+    append(&store, "t", one(), Update::default()).unwrap();
     let sound: String = blocker.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
 }

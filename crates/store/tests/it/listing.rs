@@ -1,6 +1,6 @@
 //! Lists of sessions, and what people call one.
 
-use switchboard_store::{Change, Filter, Log as _, NewSession, State, Store, StoreError};
+use switchboard_store::{Filter, Log as _, NewSession, State, Store, StoreError, Update};
 use tempfile::TempDir;
 
 use crate::fixture::{append, folder, ids, new, open};
@@ -19,7 +19,7 @@ fn four() -> (TempDir, Store) {
         let session = NewSession { agent: agent.into(), project, prompt: prompt.to_owned(), ..new(id) };
         store.create(session).unwrap();
     }
-    let native = Change { agent_session: Some("abc-1".into()), state: Some(State::Done), ..Change::default() };
+    let native = Update { agent_session: Some("abc-1".into()), state: Some(State::Done), ..Update::default() };
     append(&store, "0191ff", vec![], native).unwrap();
     (folder, store)
 }

@@ -1,5 +1,7 @@
 //! The log as others use it: in one process, in several, and after the worst.
 
+#![cfg(test)]
+
 mod appending;
 mod child;
 mod crash;

@@ -2,7 +2,7 @@
 
 use std::{sync::Barrier, thread};
 
-use switchboard_store::{Change, Log as _, Options, Process, Run, State, Store, StoreError};
+use switchboard_store::{Log as _, Options, Process, Run, State, Store, StoreError, Update};
 
 use crate::{
     child::{Actor, role, say},
@@ -20,8 +20,8 @@ fn run(ended: bool) -> Run {
     }
 }
 
-fn with_run(run: Run) -> Change {
-    Change { run: Some(run), ..Change::default() }
+fn with_run(run: Run) -> Update {
+    Update { run: Some(run), ..Update::default() }
 }
 
 /// A process that runs some sessions until it is killed.
@@ -35,7 +35,7 @@ fn play(session: &str, folder: &std::path::Path) {
     let known = Run { agent: Some(Process { pid: 21, start: 22 }), ..run(false) };
     append(&store, &format!("{session}0"), vec![], with_run(known)).unwrap();
     append(&store, &format!("{session}1"), vec![], with_run(run(true))).unwrap();
-    let done = Change { state: Some(State::Done), ..Change::default() };
+    let done = Update { state: Some(State::Done), ..Update::default() };
     append(&store, &format!("{session}2"), vec![], done).unwrap();
     say("ready");
     std::io::stdin().read_line(&mut String::new()).unwrap();
@@ -74,7 +74,7 @@ fn sessions_of_a_dead_process_are_taken_over_once() {
     for (store, taken) in stores.iter().zip(taken) {
         for left in taken {
             assert_eq!(left.session.owner, store.owner());
-            let failed = Change { state: Some(State::Failed), ..Change::default() };
+            let failed = Update { state: Some(State::Failed), ..Update::default() };
             append(store, &left.session.id, events(&left.session.id, 3..=3), failed).unwrap();
         }
     }
@@ -86,13 +86,13 @@ fn only_the_owner_appends() {
     let folder = folder();
     let (first, second) = (open(folder.path()), open(folder.path()));
     first.create(new("s")).unwrap();
-    let outcome = append(&second, "s", events("s", 1..=1), Change::default());
+    let outcome = append(&second, "s", events("s", 1..=1), Update::default());
     assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
     assert!(matches!(second.claim("s"), Err(StoreError::NotOwner(_))));
-    append(&first, "s", events("s", 1..=1), Change { state: Some(State::Done), ..Change::default() }).unwrap();
+    append(&first, "s", events("s", 1..=1), Update { state: Some(State::Done), ..Update::default() }).unwrap();
     assert_eq!(second.claim("s").unwrap().owner, second.owner());
-    append(&second, "s", events("s", 2..=2), Change::default()).unwrap();
-    let outcome = append(&first, "s", events("s", 3..=3), Change::default());
+    append(&second, "s", events("s", 2..=2), Update::default()).unwrap();
+    let outcome = append(&first, "s", events("s", 3..=3), Update::default());
     assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
 }
 

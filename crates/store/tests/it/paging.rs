@@ -1,6 +1,6 @@
 //! Pages: by number, by bytes, and always something.
 
-use switchboard_store::{Change, Log as _, Page};
+use switchboard_store::{Log as _, Page, Update};
 
 use crate::fixture::{ALL, append, event, events, with_session};
 
@@ -10,7 +10,7 @@ fn a_page_is_bounded_by_number_and_by_bytes_but_never_empty() {
     let mut written = events("s", 1..=3);
     written.push(event("s", 4, &"x".repeat(100_000)));
     written.extend(events("s", 5..=6));
-    append(&store, "s", written, Change::default()).unwrap();
+    append(&store, "s", written, Update::default()).unwrap();
     let one = store.rows("s", ALL).unwrap()[0].json.len();
     for (after, limit, max_bytes, expected) in [
         (0, 2, usize::MAX, vec![1, 2]),
@@ -35,8 +35,8 @@ fn a_page_is_bounded_by_number_and_by_bytes_but_never_empty() {
 fn sessions_do_not_see_each_others_events() {
     let (_folder, store) = with_session();
     store.create(crate::fixture::new("t")).unwrap();
-    append(&store, "t", events("t", 1..=3), Change::default()).unwrap();
-    append(&store, "s", events("s", 1..=2), Change::default()).unwrap();
+    append(&store, "t", events("t", 1..=3), Update::default()).unwrap();
+    append(&store, "s", events("s", 1..=2), Update::default()).unwrap();
     for (session, expected) in [("s", 2), ("t", 3)] {
         let page = store.page(session, ALL).unwrap();
         assert_eq!(page.len(), expected);

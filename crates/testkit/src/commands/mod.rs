@@ -1,8 +1,11 @@
 //! The commands of the test kit, one file each.
 
+pub mod fake;
 pub mod fuzz;
 pub mod list;
+pub mod model;
 pub mod soak;
+pub mod stage;
 pub mod stream;
 
 use std::io::{self, Write as _};

@@ -27,6 +27,8 @@ impl AppServer {
         for secret in request.secrets {
             resolved.answers.entry(secret).and_modify(|answer| *answer = vec!["***".to_owned()]);
         }
+        let reason = self.reason.take().filter(|_| resolved.outcome == Outcome::Declined);
+        resolved.message = resolved.message.or(reason);
         let stops = resolved.outcome == Outcome::Cancelled && request.kind == Kind::Decision;
         (resolved.request, resolved.by) = (request.id, Decider::Client);
         if !scribe.request_resolved(resolved) {

@@ -1,6 +1,8 @@
 //! What each request of the app-server asks for, in our words.
 
-use switchboard_event::{About, Call, Change, Choice, Details, OptionKind, Question, RequestOpened, RequestOption};
+use switchboard_event::{
+    About, Call, CallKind, Change, Choice, Details, OptionKind, Question, RequestOpened, RequestOption,
+};
 
 use super::super::{changes, items};
 use crate::{Json, Object, Scribe};
@@ -38,16 +40,25 @@ pub fn command(params: &Object<'_>, scribe: &Scribe) -> RequestOpened {
         reason: params.filled("reason"),
         command: line,
         cwd: params.filled("cwd").or_else(|| known.and_then(|command| command.cwd.clone())),
+        call: Some(tool("exec_command", CallKind::Execute)),
         options: decisions(&params.array("availableDecisions")),
         ..RequestOpened::default()
     }
 }
 
-/// Declining without stopping is accepted although it is not offered (0.166).
+/// The tool that asks, as the model knows it: rules can name it.
+fn tool(name: &str, kind: CallKind) -> Box<Call> {
+    Box::new(Call { name: name.to_owned(), kind, ..Call::default() })
+}
+
+/// Allowing for the session, and declining without stopping, are accepted although they are not offered (0.166).
 fn decisions(available: &[Json<'_>]) -> Vec<RequestOption> {
     let mut options: Vec<_> = available.iter().filter_map(|decision| decided(*decision)).collect();
     if options.is_empty() {
         return usual();
+    }
+    if !options.iter().any(|option| option.kind == OptionKind::AllowSession) {
+        options.insert(1, option("acceptForSession", "Allow for this session", OptionKind::AllowSession));
     }
     if !options.iter().any(|option| option.kind == OptionKind::Reject) {
         options.push(option("decline", "Decline", OptionKind::Reject));
@@ -93,7 +104,8 @@ fn patch(changes: Vec<Change>) -> RequestOpened {
         [change] => format!("Change {}", change.path),
         changes => format!("Change {} files", changes.len()),
     };
-    RequestOpened { about: About::FileChange, title, changes, options: usual(), ..RequestOpened::default() }
+    let call = Some(tool("apply_patch", CallKind::Edit));
+    RequestOpened { about: About::FileChange, title, changes, call, options: usual(), ..RequestOpened::default() }
 }
 
 /// More rights than the sandbox gives.

@@ -62,6 +62,7 @@ impl AppServer {
             "turn/start" | "turn/steer" => return self.said(key, method, params, scribe),
             "thread/compact/start" | "review/start" => self.commanded(key, params, scribe),
             "turn/interrupt" => return self.interrupted(params, scribe),
+            "thread/inject_items" => self.reason = injected(params),
             _ => self.responses.event(switchboard_event::Dir::Out, method, params, scribe),
         }
         scribe.otherwise(control(method));
@@ -108,6 +109,8 @@ impl AppServer {
             "thread/start" | "thread/resume" | "thread/fork" => self.opened(&method, &result, scribe),
             "turn/start" | "review/start" => self.turns.answered(id.text(), &result.object("turn")),
             "model/list" => scribe.info(self.settings.offers(&result, !further)),
+            "collaborationMode/list" => scribe.info(settings::modes(&result)),
+            "thread/turns/list" => self.turn_listed(&result, scribe),
             // One direction of the wire was not written down.
             "" if result.has("thread") && result.has("model") => self.opened("", &result, scribe),
             "" if result.has("userAgent") => scribe.info(self.settings.server(&result)),
@@ -160,4 +163,11 @@ impl AppServer {
             self.error = Some(fault);
         }
     }
+}
+
+/// The words of a message that is put into the conversation beside the user's.
+fn injected(params: &Object<'_>) -> Option<String> {
+    let items = params.array("items");
+    let content = items.first()?.object().array("content");
+    content.first()?.object().filled("text")
 }

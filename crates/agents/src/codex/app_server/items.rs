@@ -79,6 +79,7 @@ impl AppServer {
         let mut item = items::item(&kind, native, scribe.item(id), scribe);
         (item.status, item.duration_ms) = (Status::Running, None);
         self.heard(&mut item, place);
+        self.replied(&mut item, place);
         self.threads.spawn(id, &fields, false);
         scribe.item_started(id, item);
     }
@@ -93,6 +94,7 @@ impl AppServer {
         let mut item = items::item(&kind, native, scribe.item(id), scribe);
         if !open {
             self.heard(&mut item, place);
+            self.replied(&mut item, place);
         }
         if item.status == Status::Running {
             item.status = Status::Completed;
@@ -106,6 +108,13 @@ impl AppServer {
         }
         self.parts.forget(id);
         scribe.item_completed(id, item);
+    }
+
+    /// What the model says and does belongs to one of its replies.
+    fn replied(&self, item: &mut Item, place: Place) {
+        if place == Place::Turn && !matches!(item.details, Details::UserMessage(_)) {
+            item.reply = self.turns.reply();
+        }
     }
 
     /// What is said to a running turn was queued; what is said to a subagent, nobody typed.

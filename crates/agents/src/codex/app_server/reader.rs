@@ -27,6 +27,8 @@ pub struct AppServer {
     pub(super) error: Option<Fault>,
     /// The session's thread is open.
     pub(super) opened: bool,
+    /// Why the next request will be declined: the answer itself has no words.
+    pub(super) reason: Option<String>,
     /// There has been a turn.
     worked: bool,
     /// We stop the process: whatever it says last is no failure.

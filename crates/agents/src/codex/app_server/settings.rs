@@ -1,7 +1,7 @@
 //! What is known about the session: model, folder, version, and what else could be chosen.
 
 use switchboard_event::{
-    ApprovalMode, Info, McpServer, Model, SandboxMode, Selector, SelectorValue, SessionConfig, SessionStatus,
+    ApprovalMode, Info, McpServer, Mode, Model, SandboxMode, Selector, SelectorValue, SessionConfig, SessionStatus,
 };
 
 use super::super::names;
@@ -109,6 +109,16 @@ impl Settings {
         };
         offer.filter(|offer| !offer.efforts.is_empty()).map(selector).into_iter().collect()
     }
+}
+
+/// The answer to `collaborationMode/list`.
+pub fn modes(result: &Object<'_>) -> Info {
+    let mode = |fields: Object<'_>| {
+        let id = fields.filled("mode")?;
+        Some(Mode { name: fields.filled("name").unwrap_or_else(|| id.clone()), id, description: None })
+    };
+    let modes = result.array("data").into_iter().filter_map(|fields| mode(fields.object()));
+    Info { modes: modes.collect(), ..Info::default() }
 }
 
 fn offer(fields: &Object<'_>) -> Offer {

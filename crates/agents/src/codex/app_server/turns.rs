@@ -67,6 +67,11 @@ impl Turns {
         self.active.as_ref().is_some_and(|active| *active == *turn)
     }
 
+    /// The model reply that is being read. It has no name of its own: it ends when its tokens are counted.
+    pub fn reply(&self) -> Option<Id> {
+        self.active.as_ref().map(|turn| Id::from(format!("{turn}.{}", self.steps + 1)))
+    }
+
     /// A `turn/start` was accepted. While a turn runs it begins none: what was said goes into that turn (0.166).
     pub fn answered(&mut self, key: &str, turn: &Object<'_>) {
         if turn.str("id").is_some_and(|turn| self.is_active(&turn)) {
@@ -160,6 +165,17 @@ impl AppServer {
         if !self.turns.is_active(&id) {
             self.error = None;
             self.turns.begin(&id, scribe);
+        }
+    }
+
+    /// The answer to a question about the latest turn: it is over, and that was not told (0.166).
+    pub(super) fn turn_listed(&mut self, result: &Object<'_>, scribe: &mut Scribe) {
+        for turn in result.array("data") {
+            let turn = turn.object();
+            let known = turn.str("id").is_some_and(|id| self.turns.is_active(&id));
+            if known && turn.str("status").is_some_and(|status| status != "inProgress") {
+                self.turn_completed(&turn, scribe);
+            }
         }
     }
 

@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["agents", "event", "store"]),
     ("cli", &["agents", "dialects", "engine", "event", "store"]),
     ("testkit", &["agents", "dialects", "event"]),
+    ("live", &["event", "testkit"]),
     ("xtask", &[]),
 ];
 

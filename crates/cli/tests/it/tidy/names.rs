@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use switchboard_agents::SOURCES;
+use switchboard_agents::{SOURCES, source};
 use switchboard_dialects::DIALECTS;
 use switchboard_testkit::{
+    clis::CLIS,
     recording::{file_name, folders},
     repository,
 };
@@ -20,6 +21,15 @@ const PLAIN_DIALECTS: &[&str] = &["board", "events", "message"];
 
 /// Folders of the agents crate that are no agents.
 const NO_AGENTS: &[&str] = &["scribe"];
+
+/// Where the test kit knows the real agents: how each is set up, and what its tools are called.
+const REAL_AGENTS: &str = "crates/testkit/src/clis/";
+
+/// The scenarios with the real agents: tests, which may look at any dialect.
+const SCENARIOS: &str = "crates/live/";
+
+/// Code that speaks protocols, with words which dialects are called by.
+const SPEAKERS: &[&str] = &["crates/dialects/src/", "crates/testkit/src/model/", "crates/testkit/src/fake/"];
 
 /// The agents' names, from their folders.
 fn agents() -> Vec<String> {
@@ -73,7 +83,7 @@ fn agents_are_named_in_their_folder_and_in_the_table_only() {
     let mut leaks = Vec::new();
     let products: Vec<_> = agents().into_iter().filter(|name| !PLAIN_AGENTS.contains(&name.as_str())).collect();
     assert!(!products.is_empty());
-    for file in code().filter(|file| file.path != "crates/agents/src/table.rs") {
+    for file in code().filter(|file| file.path != "crates/agents/src/table.rs" && !file.path.starts_with(REAL_AGENTS)) {
         for name in products.iter().filter(|name| !file.path.starts_with(&format!("crates/agents/src/{name}/"))) {
             // Another agent's folder may say for whom a workaround is.
             let in_a_folder =
@@ -93,11 +103,13 @@ fn agents_are_named_in_their_folder_and_in_the_table_only() {
 fn dialects_are_named_in_their_folder_and_in_the_table_only() {
     let mut leaks = Vec::new();
     // Agents and the model have words of their own, and know no dialects: the compiler sees to that.
-    let others = |file: &File| !["crates/agents/", "crates/event/"].iter().any(|crate_| file.path.starts_with(crate_));
+    let others = |file: &File| {
+        !["crates/agents/", "crates/event/", SCENARIOS].iter().any(|crate_| file.path.starts_with(crate_))
+    };
     for file in code().filter(others).filter(|file| file.path != "crates/dialects/src/table.rs") {
         for name in DIALECTS.iter().map(|dialect| dialect.name) {
             let own = format!("crates/dialects/src/{name}/");
-            let among_them = file.path.starts_with("crates/dialects/src/");
+            let among_them = SPEAKERS.iter().any(|folder| file.path.starts_with(folder));
             if file.path.starts_with(&own) || among_them && PLAIN_DIALECTS.contains(&name) {
                 continue;
             }
@@ -107,6 +119,14 @@ fn dialects_are_named_in_their_folder_and_in_the_table_only() {
         }
     }
     verdict("dialects named outside their folder", leaks);
+}
+
+#[test]
+fn every_real_agent_is_in_the_table() {
+    let known = |name: &str| SOURCES.iter().copied().flatten().any(|source| source.agent == name);
+    let wrong =
+        CLIS.iter().filter(|cli| !known(cli.name) || source(cli.source).is_none_or(|source| source.agent != cli.name));
+    verdict("agents of the stage that no source is for", wrong.map(|cli| cli.name.to_owned()));
 }
 
 #[test]

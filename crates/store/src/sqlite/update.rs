@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use switchboard_event::{Event, Id};
 
-use crate::{Change, Process, Run, StoreError};
+use crate::{Process, Run, StoreError, Update};
 
 /// The head moves to the last of some events, and the counters with it.
 pub(super) fn advance(connection: &Connection, number: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
@@ -23,8 +23,8 @@ pub(super) fn advance(connection: &Connection, number: u64, events: &[Arc<Event>
 }
 
 /// Changes what the change names.
-pub(super) fn apply(connection: &Connection, session: &Id, number: u64, change: &Change) -> Result<(), StoreError> {
-    let Change { state, end, agent_session, title, config, carry, run } = change;
+pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: &Update) -> Result<(), StoreError> {
+    let Update { state, end, agent_session, title, config, carry, run } = update;
     if let Some(run) = run {
         write_run(connection, number, run)?;
     }

@@ -1,0 +1,64 @@
+//! How Codex is started: what it is, what the session's settings mean to it, and which words say so.
+
+mod config_file;
+mod exec;
+mod keys;
+mod mcp;
+mod rules;
+mod server;
+mod tools;
+mod trust;
+
+use crate::{Abilities, Agent, Launch, Order, Unsupported, Versions, WhileRunning};
+
+/// Codex, as it can be run.
+pub const AGENT: Agent = Agent {
+    name: "codex",
+    title: "Codex",
+    program: Some("codex"),
+    install: Some("npm install -g @openai/codex"),
+    versions: Some(Versions { args: &["--version"], oldest: "0.150.0", tested: "0.166.0" }),
+    abilities: Abilities {
+        streaming: true,
+        reasoning: true,
+        approvals: true,
+        changed_input: false,
+        questions: true,
+        interrupt: true,
+        while_running: WhileRunning::Steer,
+        resume: true,
+        fork: true,
+        set_model: true,
+        set_mode: true,
+        images: true,
+        mcp: true,
+        output_schema: true,
+        one_shot: true,
+    },
+    launch,
+    login: keys::login,
+    config: config_file::found,
+};
+
+fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
+    if let Some(resume) = order.resume {
+        // `codex exec resume` with a name that it does not know silently begins a new thread (0.166).
+        is_thread(resume.session)?;
+    }
+    let mut launch = if order.one_shot { exec::launch(order)? } else { server::launch(order)? };
+    launch.program = "codex".to_owned();
+    launch.writable = vec![config_file::home(order.host)];
+    Ok(launch)
+}
+
+fn is_thread(id: &str) -> Result<(), Unsupported> {
+    let parts: Vec<_> = id.split('-').map(str::len).collect();
+    let hex = id.chars().all(|c| c == '-' || c.is_ascii_hexdigit());
+    if hex && parts == [8, 4, 4, 4, 12] {
+        return Ok(());
+    }
+    Err(Unsupported::new(format!("`{id}` is not the id of a Codex thread")).with_hint("a thread's id is a UUID"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! The front of the log: hands what is to be written to the thread that writes, and lends connections to who reads.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::mpsc::sync_channel,
+};
+
+use super::{
+    file,
+    group::{Answer, Reply, Work, Writer},
+    owners::Owners,
+    read::{self, Readers},
+};
+use crate::{Abandoned, Batch, Filter, Log, NewSession, Owner, Page, Registered, Row, Run, Session, StoreError};
+
+/// How to open the log.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Committed means safe against a loss of power too. Every commit then waits for the disk.
+    pub durable: bool,
+    /// This process, if it will run sessions.
+    pub owner: Option<Owner>,
+    /// The log takes at most so many bytes; beyond that it is as if the disk were full.
+    pub max_bytes: Option<u64>,
+}
+
+/// A log in a folder of this machine.
+#[derive(Debug)]
+pub struct Store {
+    // The order is that of closing. The writer comes after the readers, so that it can tidy up, and the lock last.
+    readers: Readers,
+    writer: Result<Writer, i64>,
+    owners: Owners,
+    owner: Option<(u64, File)>,
+}
+
+impl Store {
+    /// Opens the log in a folder, and makes both if they are not there. A log of a later version opens, but whatever
+    /// would write to it is an error.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, what is there is not a log, or it is damaged.
+    pub fn open(folder: &Path, options: &Options) -> Result<Self, StoreError> {
+        let opened = file::open(folder, options)?;
+        let owners = Owners::new(folder)?;
+        let readers = Readers::new(opened.path.clone());
+        let Some(connection) = opened.writer else {
+            return Ok(Self { writer: Err(opened.format), readers, owners, owner: None });
+        };
+        let owner = options.owner.as_ref().map(|owner| owners.register(&connection, owner)).transpose()?;
+        let number = owner.as_ref().map(|(number, _)| *number);
+        let writer = Writer::start(connection, &opened.path, owners.clone(), number)?;
+        Ok(Self { writer: Ok(writer), readers, owners, owner })
+    }
+
+    /// The number of this process among the owners.
+    #[must_use]
+    pub fn owner(&self) -> Option<u64> {
+        self.owner.as_ref().map(|(number, _)| *number)
+    }
+
+    /// The processes that run sessions, and some that did.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn owners(&self) -> Result<Vec<Registered>, StoreError> {
+        self.readers.with(|connection| self.owners.all(connection))
+    }
+
+    /// Where the files of the owners are: their locks, and what else is named after their numbers.
+    #[must_use]
+    pub fn owners_folder(&self) -> PathBuf {
+        self.owners.folder().to_owned()
+    }
+
+    /// The log cannot be written: a later version made it.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.writer.is_err()
+    }
+
+    fn submit(&self, work: Work, reply: Reply) {
+        match &self.writer {
+            Ok(writer) => writer.submit(work, reply),
+            Err(found) => reply.send(Err(file::newer(*found))),
+        }
+    }
+
+    /// Has something written, and waits for it.
+    fn wait(&self, work: Work) -> Result<Answer, StoreError> {
+        let (send, receive) = sync_channel(1);
+        self.submit(work, Reply::new(move |answer| drop(send.send(answer))));
+        receive.recv().unwrap_or(Err(StoreError::Closed))
+    }
+}
+
+impl Log for Store {
+    fn create(&self, session: NewSession) -> Result<(), StoreError> {
+        self.wait(Work::Create(Box::new(session))).map(drop)
+    }
+
+    fn claim(&self, session: &str) -> Result<Session, StoreError> {
+        self.wait(Work::Claim(session.into()))?;
+        self.session(session)?.ok_or_else(|| StoreError::NoSession(session.to_owned()))
+    }
+
+    fn append(&self, batch: Batch) {
+        let Batch { session, events, update, done } = batch;
+        self.submit(Work::Append(session, events, Box::new(update)), Reply::new(|answer| done(answer.map(drop))));
+    }
+
+    fn session(&self, id: &str) -> Result<Option<Session>, StoreError> {
+        self.readers.with(|connection| read::session(connection, id))
+    }
+
+    fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        self.readers.with(|connection| read::sessions(connection, filter))
+    }
+
+    fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError> {
+        self.readers.with(|connection| read::rows(connection, session, page))
+    }
+
+    fn runs(&self, session: &str) -> Result<Vec<Run>, StoreError> {
+        self.readers.with(|connection| read::runs(connection, read::number(connection, session)?))
+    }
+
+    fn abandoned(&self) -> Result<Vec<Abandoned>, StoreError> {
+        self.readers.with(|connection| self.owners.abandoned(connection, self.owner()))
+    }
+
+    fn take_over(&self) -> Result<Vec<Abandoned>, StoreError> {
+        match self.wait(Work::TakeOver)? {
+            Answer::Taken(sessions) => Ok(sessions),
+            Answer::Written | Answer::Deleted(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn delete(&self, session: &str) -> Result<(), StoreError> {
+        self.wait(Work::Delete(session.into())).map(drop)
+    }
+}

@@ -1,0 +1,46 @@
+//! Claude Code.
+
+use serde_json::json;
+
+use super::{Cli, OneShot, Places, Setup, ToolCall, words};
+
+pub const CLI: Cli = Cli {
+    name: "claude",
+    program: "claude",
+    source: "claude",
+    setup,
+    one_shot,
+    gives_up: true,
+    shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
+    write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
+    delegate: Some(|prompt| ToolCall {
+        name: "Agent",
+        input: json!({ "description": "A task", "prompt": prompt, "subagent_type": "general-purpose",
+            "run_in_background": false }),
+    }),
+    ask: Some(|question, choices| {
+        let options: Vec<_> = choices.iter().map(|label| json!({ "label": label, "description": label })).collect();
+        let question = json!({ "question": question, "header": "Choice", "multiSelect": false, "options": options });
+        ToolCall { name: "AskUserQuestion", input: json!({ "questions": [question] }) }
+    }),
+};
+
+/// `IS_SANDBOX` lets it skip permissions when it runs as root.
+fn setup(places: &Places<'_>) -> Setup {
+    let variables = [
+        ("ANTHROPIC_BASE_URL", places.model),
+        ("ANTHROPIC_API_KEY", "scripted"),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("CLAUDE_CODE_MAX_RETRIES", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("DISABLE_TELEMETRY", "1"),
+        ("IS_SANDBOX", "1"),
+    ];
+    Setup { environment: variables.map(|(name, value)| (name, value.to_owned())).to_vec(), ..Setup::default() }
+}
+
+fn one_shot(prompt: &str) -> OneShot {
+    let flags = ["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"];
+    let args = words(&[&flags[..], &["--dangerously-skip-permissions", prompt]].concat());
+    OneShot { args, stdin: String::new() }
+}

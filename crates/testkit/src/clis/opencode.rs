@@ -1,0 +1,45 @@
+//! OpenCode.
+
+use serde_json::json;
+
+use super::{Cli, OneShot, Places, Setup, ToolCall, words};
+
+pub const CLI: Cli = Cli {
+    name: "opencode",
+    program: "opencode",
+    source: "opencode:run",
+    setup,
+    one_shot,
+    gives_up: false,
+    shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },
+    write: |file, text| ToolCall { name: "write", input: json!({ "filePath": file, "content": text }) },
+    delegate: Some(|prompt| ToolCall {
+        name: "task",
+        input: json!({ "description": "A task", "prompt": prompt, "subagent_type": "general" }),
+    }),
+    ask: Some(|question, choices| {
+        let options: Vec<_> = choices.iter().map(|label| json!({ "label": label, "description": label })).collect();
+        let question = json!({ "question": question, "header": "Choice", "options": options });
+        ToolCall { name: "question", input: json!({ "questions": [question] }) }
+    }),
+};
+
+fn setup(places: &Places<'_>) -> Setup {
+    let model = json!({ "name": "Scripted", "reasoning": true, "tool_call": true, "attachment": true,
+        "limit": { "context": 100_000, "output": 8_000 }, "cost": { "input": 1, "output": 2, "cache_read": 0.1 },
+        "modalities": { "input": ["text", "image"], "output": ["text"] } });
+    let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "Scripted",
+        "options": { "baseURL": format!("{}/v1", places.model), "apiKey": "scripted" }, "models": { "model": model } });
+    let config = json!({ "autoupdate": false, "share": "disabled", "model": "scripted/model",
+        "small_model": "scripted/model", "provider": { "scripted": provider } });
+    let variables = ["OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_LSP_DOWNLOAD"];
+    Setup {
+        files: vec![(places.home.join(".config/opencode/opencode.json"), config.to_string())],
+        environment: variables.map(|name| (name, "1".to_owned())).to_vec(),
+    }
+}
+
+/// A prompt among the arguments would reach the model in quotes.
+fn one_shot(prompt: &str) -> OneShot {
+    OneShot { args: words(&["run", "--format", "json", "--auto", "--thinking"]), stdin: prompt.to_owned() }
+}

@@ -1,0 +1,25 @@
+//! `stage`: any program among the real agents, to try things by hand.
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::{place::Place, process::run as run_program};
+
+/// Run a program among the real agents, with a scripted model and without a network
+///
+/// Its working directory is an empty project, its home has the configuration that each agent needs. The end says what
+/// the model was asked. What it answers is written in the prompt: crates/testkit/src/model/script.rs.
+#[derive(Args)]
+pub struct Stage {
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Stage) -> anyhow::Result<()> {
+    match Place::find() {
+        Ok(place) => run_program(place.program("switchboard-testkit", &["stage"])?.arg("--").args(&args.command)),
+        Err(why) => bail!("NOT RUN: {why}"),
+    }
+}
