@@ -71,8 +71,6 @@ pub(crate) struct Actor {
     pub(super) fault: Option<Fault>,
     pub(super) exit: Option<Exit>,
     pub(super) silent: bool,
-    /// The agent said who it is, and that is written down.
-    recognised: bool,
     pub(super) outcome: Outcome,
 }
 
@@ -107,7 +105,6 @@ impl Actor {
             fault: None,
             exit: None,
             silent: false,
-            recognised: false,
             outcome: Outcome::default(),
         }
     }
@@ -219,17 +216,6 @@ impl Actor {
             self.todo.extend(effects.drain());
         }
         self.told(events);
-        self.recognise();
-    }
-
-    /// An agent may be slow to say who it is: the session has begun then, and can be continued all the same.
-    fn recognise(&mut self) {
-        if !self.recognised
-            && let Some(session) = self.parts.translator.agent_session()
-        {
-            self.recognised = true;
-            self.parts.journal.change().agent_session = Some(session.clone());
-        }
     }
 
     /// Something that the wire does not say.
