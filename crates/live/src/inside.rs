@@ -62,7 +62,7 @@ impl Inside {
 
     /// All events of a session.
     pub fn events(&self, session: &Id) -> anyhow::Result<Vec<Event>> {
-        let everything = Page { after: 0, limit: usize::MAX, max_bytes: usize::MAX };
+        let everything = Page { after: 0, limit: 1_000_000, max_bytes: 1 << 30 };
         Ok(self.engine.log().page(session, everything)?)
     }
 
@@ -99,7 +99,7 @@ impl Watched<'_> {
     /// Waits for the next event that is wanted.
     pub fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Event) -> Option<T>) -> anyhow::Result<T> {
         let Self { follower, events, inside, .. } = self;
-        let found = inside.runtime.block_on(timeout(PATIENCE, async {
+        let search = async {
             loop {
                 let next = follower.next().await?.context("the session ended before")?;
                 let from = events.len();
@@ -108,7 +108,8 @@ impl Watched<'_> {
                     return anyhow::Ok(found);
                 }
             }
-        }));
+        };
+        let found = inside.runtime.block_on(async { timeout(PATIENCE, search).await });
         found.map_err(|_| anyhow!("it took too long")).and_then(|found| found).with_context(|| self.never(what))
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use switchboard_agents::Decision;
-use switchboard_event::{ApprovalMode, EndReason, Outcome, TurnStatus};
+use switchboard_event::{ApprovalMode, Body, Details, EndReason, Event, Item, Outcome, TurnStatus};
 
 use crate::{
     heard::Heard,
@@ -22,13 +22,18 @@ pub fn session(trial: &Trial<'_>) -> anyhow::Result<()> {
     watched.wait("a text", |event| is_text(event).then_some(()))?;
     watched.prompt("[[text the third]] x")?;
     model.release();
-    model.wait_for("the third prompt", |request| request.is_conversation() && request.prompt.contains("the third"))?;
-    watched.wait("the third text", |event| (is_text(event) && event.turn > Some(1)).then_some(()))?;
+    watched.wait("the third text", |event| says(event, "the third").then_some(()))?;
     let (outcome, heard) = watched.end()?;
     ensure!(outcome.reason == Some(EndReason::Completed), "{outcome:?}");
     heard.is_closed()?;
     ensure!(heard.text() == "the firstthe second halfthe third", "{:?}", heard.text());
     Ok(())
+}
+
+/// A message with these words is complete.
+fn says(event: &Event, words: &str) -> bool {
+    let has = |item: &Item| matches!(&item.details, Details::AgentMessage(message) if message.text.contains(words));
+    matches!(&event.body, Body::ItemCompleted(item) if has(item))
 }
 
 /// A turn that is stopped in a session that stays: the next prompt works.
@@ -85,8 +90,8 @@ pub fn answered(trial: &Trial<'_>) -> anyhow::Result<()> {
 }
 
 /// What the agent was told, or would have been if it could be.
-fn says_why(event: &switchboard_event::Event) -> bool {
-    matches!(&event.body, switchboard_event::Body::RequestResolved(resolved)
+fn says_why(event: &Event) -> bool {
+    matches!(&event.body, Body::RequestResolved(resolved)
         if resolved.message.as_deref().is_some_and(|message| message.contains("the moon")))
 }
 
@@ -133,6 +138,6 @@ fn remembers(trial: &Trial<'_>, heard: &Heard, says: &str, before: &[&str]) -> a
         ensure!(asked.contains(word), "the model does not hear of {word}: {asked}");
     }
     let reply = heard.usage();
-    ensure!(reply.output == 20, "one reply of 20 tokens, not {reply:?}");
+    ensure!(reply.output == 20, "{says}: one reply of 20 tokens, not {reply:?}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `switchboard run`: what an agent says, thinks, runs and changes, told while it happens.
 
 use anyhow::ensure;
-use switchboard_event::{Body, ChangeKind, EndReason, Status, TurnStatus};
+use switchboard_event::{ChangeKind, EndReason, Status, TurnStatus};
 
 use crate::trial::{Trial, abilities};
 
@@ -17,10 +17,6 @@ pub fn text(trial: &Trial<'_>) -> anyhow::Result<()> {
         ensure!(heard.thoughts().contains("hm, well"), "{:?}\n{}", heard.thoughts(), heard.ended.shown());
     }
     ensure!(heard.turn()?.status == TurnStatus::Completed, "{:?}", heard.turn()?);
-    let Some(Body::SessionStarted(started)) = heard.events.first().map(|event| &event.body) else {
-        anyhow::bail!("it does not begin with its beginning")
-    };
-    ensure!(started.agent_session.is_some() && started.info.model.is_some(), "{started:?}");
     let asked = trial.stage.model().conversation();
     ensure!(asked.len() == 1, "the model was asked {} times", asked.len());
     heard.is_what_the_model_used(&asked)

@@ -51,7 +51,7 @@ fn attempt(trial: &Trial<'_>, workspace: &Path, sandbox: &str) -> anyhow::Result
     let mut calls = vec![by_tool(&workspace.join("by-tool.txt"))];
     calls.extend(outside.iter().map(|path| by_tool(path)));
     let paths: String = outside.iter().map(|path| format!("echo x > '{}'; ", path.display())).collect();
-    let command = format!("echo x > by-command.txt; echo x >> kept.txt; rm -f kept.txt; {paths} echo tried");
+    let command = format!("echo x > by-command.txt; echo x >> kept.txt; rm kept.txt; {paths} echo tried");
     calls.push(trial.cli.shell(&command));
     let prompt = format!("{} [[then]] [[text finished]]", calls.join(" [[then]] "));
     let (folder, mode) = (workspace.to_string_lossy(), ["--approval", "auto-all", "--sandbox", sandbox]);
