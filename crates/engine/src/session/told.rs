@@ -34,7 +34,7 @@ const OPEN: usize = 256;
 impl Actor {
     /// Looks at what is told, and writes it down.
     pub(super) fn told(&mut self, events: Vec<Event>) {
-        self.name();
+        self.learn_name();
         for mut event in events {
             let mut asked = None;
             match &mut event.body {
@@ -80,13 +80,12 @@ impl Actor {
         }
     }
 
-    /// Keeps the agent's own id of the session. One that is slow says it after the beginning was told.
-    fn name(&mut self) {
-        if !self.named
-            && let Some(id) = self.parts.translator.agent_session().cloned()
-        {
+    /// Who the session is to the agent. One that is slow to begin may say it long after its first event.
+    fn learn_name(&mut self) {
+        let name = self.parts.translator.agent_session();
+        if !self.named && name.is_some() {
             self.named = true;
-            self.parts.journal.change().agent_session = Some(id);
+            self.parts.journal.change().agent_session = name.cloned();
         }
     }
 
