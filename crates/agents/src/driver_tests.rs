@@ -367,7 +367,7 @@ impl Rehearsal {
 fn shown(effect: &Effect) -> Value {
     match effect {
         Effect::Send(record) => json!({ "send": record }),
-        Effect::SendMasked { record, kept } => json!({ "secret": record, "kept": kept }),
+        Effect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
         Effect::Hear(line) => json!({ "hear": line }),
         Effect::Connect { url, authorization } => json!({ "connect": url, "authorization": authorization }),
         Effect::Http(request) => json!({ "http": request }),

@@ -13,6 +13,7 @@ mod launch;
 mod mend;
 mod reader;
 mod record;
+mod replies;
 mod scribe;
 mod split;
 mod table;

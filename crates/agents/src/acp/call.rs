@@ -20,6 +20,8 @@ pub struct ToolCall {
     pub id: String,
     /// The item that stands for it.
     pub item: Id,
+    /// The reply of the model that called it.
+    pub reply: Option<Id>,
     /// The tool, as far as it has a name.
     pub name: Option<String>,
     /// One line for people.
@@ -59,6 +61,7 @@ impl ToolCall {
             thread: place.thread().cloned(),
             id: id.to_owned(),
             item,
+            reply: None,
             name: None,
             title: None,
             kind: None,

@@ -11,6 +11,7 @@ use super::{
     live::{Live, control},
     names,
     session::Place,
+    shown::Shown,
 };
 use crate::{Object, Scribe};
 
@@ -139,6 +140,7 @@ impl Live {
         };
         let mut call = ToolCall::new(id, item.clone(), place);
         call.name = names::tool_name(fields, id);
+        call.reply = matches!(place, Place::Main).then(|| self.reply_of_call(id, scribe));
         call.merge(source, fields, scribe);
         self.terminals.link(&mut call);
         if self.calls.open.len() == REMEMBERED {
@@ -147,6 +149,13 @@ impl Live {
         }
         self.calls.open.push(call);
         Some(item)
+    }
+
+    /// The reply that a call came with. Calls of one reply may be made one after the other; one agent's ids (0.61.0) say
+    /// so by a number behind them.
+    fn reply_of_call(&mut self, id: &str, scribe: &Scribe) -> Id {
+        let further = names::number_in_id(id).is_some_and(|number| number > 0);
+        if further { self.replies.same(scribe) } else { self.replies.next(scribe) }
     }
 
     /// Shows what is known about a call: begins its item, adds to its output, or replaces it.
@@ -190,6 +199,9 @@ impl Live {
                 mcp.error = said;
             }
         }
+        if !failed {
+            commented(&mut item);
+        }
         if let Some(request) = call.request {
             let outcome = if self.prompts.cancelling { Outcome::Cancelled } else { Outcome::Withdrawn };
             let by = Decider::Agent;
@@ -197,6 +209,9 @@ impl Live {
         }
         if item.status == Status::Declined {
             self.calls.deny(&item, id);
+        }
+        if call.thread.is_none() {
+            self.replies.acted();
         }
         scribe.item_completed(id, item);
     }
@@ -208,6 +223,7 @@ impl Live {
         for id in ids {
             let status = if self.prompts.cancelling { Status::Interrupted } else { Status::Declined };
             self.calls.take(&id);
+            self.replies.acted();
             if let (Status::Declined, Some(item)) = (status, scribe.item(&id)) {
                 self.calls.deny(item, &id);
             }
@@ -227,4 +243,15 @@ impl Live {
         }
         self.calls.forget(None);
     }
+}
+
+/// A command that is reported as completed may have ended otherwise: then the output is a remark on that.
+fn commented(item: &mut Item) {
+    let Details::Command(command) = &mut item.details else { return };
+    let Some(mut shown) = Shown::remark(&command.output) else { return };
+    item.status = shown.status();
+    if let Some(call) = &mut item.call {
+        call.error = shown.remark.take();
+    }
+    shown.tell(command);
 }

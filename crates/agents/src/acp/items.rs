@@ -20,7 +20,8 @@ pub fn item(call: &ToolCall, scribe: &Scribe) -> Item {
     let details = details(call, &name, &locations, scribe);
     let others = |content: &Content| content.kind != ContentType::Text;
     let op = op(kind, &details);
-    Item::new(details).with_call(Call {
+    let item = Item { reply: call.reply.clone(), ..Item::new(details) };
+    item.with_call(Call {
         op,
         name,
         title: call.title.clone(),

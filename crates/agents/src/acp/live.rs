@@ -13,7 +13,7 @@ use super::{
     terminals::Terminals,
     usage::Spending,
 };
-use crate::{Json, Object, Reader, Scribe};
+use crate::{Json, Object, Reader, Scribe, replies::Replies};
 
 /// Reads both directions of a connection.
 #[derive(Default)]
@@ -29,6 +29,7 @@ pub struct Live {
     pub(super) terminals: Terminals,
     pub(super) subagents: Subagents,
     pub(super) spending: Spending,
+    pub(super) replies: Replies,
     /// The plans by name, and the items that show them.
     pub(super) plans: Vec<(Id, Id)>,
     ids: u64,

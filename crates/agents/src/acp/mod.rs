@@ -17,6 +17,7 @@ mod permission;
 mod prompts;
 mod rpc;
 mod session;
+mod shown;
 mod speech;
 mod subagents;
 mod terminals;
@@ -25,6 +26,8 @@ mod usage;
 
 pub use driver::{Client, Habits, Safeguard, Setup, Start};
 pub use launch::{AGENT, Row, row, start};
+
+pub use shown::Shown;
 
 use crate::Source;
 

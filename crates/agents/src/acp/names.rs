@@ -26,6 +26,12 @@ fn name_in_id(id: &str) -> Option<String> {
     (digits && !name.is_empty()).then(|| name.to_owned())
 }
 
+/// The number behind such an id: which of the calls of one reply it is, from 0.
+pub fn number_in_id(id: &str) -> Option<u32> {
+    name_in_id(id)?;
+    id.rsplit_once('_')?.1.parse().ok()
+}
+
 /// The first title of a call is its name with some agents; with others it is a sentence or a file.
 fn is_name(title: &str) -> bool {
     title.len() <= 64 && title.chars().all(|c| c == '_' || c == '-' || c.is_ascii_alphanumeric())

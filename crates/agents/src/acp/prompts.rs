@@ -86,6 +86,7 @@ impl Live {
         self.speeches.end(None, scribe);
         self.settle_declined(None, scribe);
         self.prompts.cancelling = false;
+        self.replies.over();
         scribe.turn_started(TurnStarted { prompt: Some(prompt.text.clone()), ..TurnStarted::default() });
         self.prompts.owner = Some(prompt);
     }

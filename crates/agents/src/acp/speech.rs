@@ -108,10 +108,24 @@ impl Live {
     ) -> Id {
         self.speeches.end(thread, scribe);
         let id = self.next_id(if kind == Kind::Thought { "thought" } else { "message" }, scribe);
-        let reply = message.as_deref().filter(|_| kind != Kind::User).map(Id::from);
+        let reply = self.reply(kind, message.as_deref(), thread, scribe);
         scribe.item_started(&id, Item { reply, ..item });
         self.speeches.begin(thread, Speech { item: id.clone(), kind, message }, scribe);
         id
+    }
+
+    /// The reply of the model that something said belongs to, by the agent's name or by ours.
+    fn reply(&mut self, kind: Kind, message: Option<&str>, thread: Option<&Id>, scribe: &Scribe) -> Option<Id> {
+        let named = message.map(Id::from);
+        match (kind, thread, &named) {
+            (Kind::User, ..) => None,
+            (_, None, Some(name)) => {
+                self.replies.named(name.clone());
+                named
+            }
+            (_, None, None) => Some(self.replies.next(scribe)),
+            (_, Some(_), _) => named,
+        }
     }
 }
 

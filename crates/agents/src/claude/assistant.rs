@@ -19,6 +19,7 @@ impl Live {
         let sub = self.place(fields, scribe);
         if !sub {
             self.ensure_turn(scribe);
+            self.waiting.called();
         }
         let message = fields.object("message");
         if let Some(error) = fields.str("error") {

@@ -1,14 +1,11 @@
 //! The control protocol: what Claude asks of its host, and what the host asks of Claude.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{collections::VecDeque, ops::Deref};
 
 use serde_json::value::RawValue;
-use switchboard_event::{
-    About, Choice, Decider, Id, Info, Item, Model, Named, Notice, OptionKind, Outcome, Question, RequestOpened,
-    RequestOption, RequestResolved, Topic,
-};
+use switchboard_event::{Decider, Id, Info, Item, Model, Named, Notice, Outcome, RequestResolved, Topic};
 
-use super::{items, live::Live, system};
+use super::{items, live::Live, modes, requests, system};
 use crate::{Json, Object, Scribe};
 
 /// How many of each are remembered.
@@ -18,15 +15,28 @@ const REMEMBERED: usize = 256;
 #[derive(Default)]
 pub struct Asks {
     /// What we asked for, by the id of the request.
-    ours: VecDeque<(String, String)>,
+    ours: VecDeque<(String, Ours)>,
     /// What Claude asked for and is not shown as a request: hooks, by name and tool call, and MCP traffic.
     theirs: VecDeque<(String, (String, Option<String>))>,
     /// Tool calls that were allowed with another input, and are not seen yet.
     changed: VecDeque<(Id, Box<RawValue>)>,
     /// Tool calls that were not allowed.
     denied: VecDeque<Id>,
-    /// The tool call that an open request is about.
-    calls: VecDeque<(Id, Id)>,
+    /// What a request is about.
+    calls: VecDeque<(Id, Subject)>,
+}
+
+/// A tool call that Claude asks about, and what it would do.
+struct Subject {
+    call: Id,
+    input: Option<Box<RawValue>>,
+}
+
+/// Something that we asked of Claude.
+struct Ours {
+    subtype: String,
+    /// What it is about: a model, or a prompt.
+    what: Option<String>,
 }
 
 fn remember<T>(list: &mut VecDeque<T>, entry: T) {
@@ -36,8 +46,8 @@ fn remember<T>(list: &mut VecDeque<T>, entry: T) {
     list.push_back(entry);
 }
 
-fn take<T>(list: &mut VecDeque<(String, T)>, id: &str) -> Option<T> {
-    let index = list.iter().position(|(known, _)| known == id)?;
+fn take<K: Deref<Target = str>, T>(list: &mut VecDeque<(K, T)>, id: &str) -> Option<T> {
+    let index = list.iter().position(|(known, _)| **known == *id)?;
     list.remove(index).map(|(_, what)| what)
 }
 
@@ -68,7 +78,7 @@ impl Live {
         let subtype = request.string("subtype").unwrap_or_default();
         match subtype.as_str() {
             "can_use_tool" => self.can_use_tool(&id, &request, scribe),
-            "elicitation" => elicitation(&id, &request, scribe),
+            "elicitation" => scribe.request_opened(None, requests::elicitation(&id, &request)),
             "hook_callback" => {
                 let input = request.object("input");
                 let event = input.string("hook_event_name").unwrap_or_default();
@@ -91,9 +101,9 @@ impl Live {
             scribe.within(self.tasks.call_of(&task), Some(Id::from(task)));
         }
         let name = request.str("tool_name").unwrap_or_default();
-        let opened = request_opened(id, &name, request, &self.todos, scribe);
+        let opened = requests::of_tool(id, &name, request, &self.todos, scribe);
         if let Some(call) = &call {
-            remember(&mut self.asks.calls, (Id::from(id), call.clone()));
+            remember(&mut self.asks.calls, (Id::from(id), Subject { call: call.clone(), input: request.raw("input") }));
         }
         scribe.request_opened(call, opened);
     }
@@ -112,7 +122,7 @@ impl Live {
         let response = fields.object("response");
         let id = response.str("request_id").unwrap_or_default();
         if scribe.request_is_open(&id) {
-            return self.resolved(resolution(&id, &response), scribe);
+            return self.resolved(requests::resolution(&id, &response), scribe);
         }
         match take(&mut self.asks.theirs, &id) {
             Some((hook, call)) if !hook.is_empty() => {
@@ -127,12 +137,14 @@ impl Live {
     }
 
     /// A request about a tool call was decided: what was declined never runs, and what was changed runs changed.
-    fn resolved(&mut self, resolved: RequestResolved, scribe: &mut Scribe) {
-        let known = self.asks.calls.iter().find(|(request, _)| *request == resolved.request);
-        let call = known.map(|(_, call)| call.clone());
+    fn resolved(&mut self, mut resolved: RequestResolved, scribe: &mut Scribe) {
+        let subject = take(&mut self.asks.calls, &resolved.request);
+        let asked = subject.as_ref().and_then(|subject| subject.input.as_deref());
+        // A yes always has an input; only another one is news.
+        resolved.input.take_if(|input| asked.is_some_and(|asked| asked.get() == input.get()));
         let (outcome, input) = (resolved.outcome, resolved.input.clone());
         scribe.request_resolved(resolved);
-        let Some(call) = call else { return };
+        let Some(Subject { call, .. }) = subject else { return };
         match (outcome, input) {
             (Outcome::Declined | Outcome::Cancelled, _) => self.asks.denied(&call),
             (Outcome::Allowed, Some(input)) => self.change_input(call, input, scribe),
@@ -154,9 +166,11 @@ impl Live {
 
     /// `control_request` to Claude.
     pub(super) fn told(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let subtype = fields.object("request").string("subtype").unwrap_or_default();
+        let request = fields.object("request");
+        let subtype = request.string("subtype").unwrap_or_default();
         if let Some(id) = fields.string("request_id") {
-            remember(&mut self.asks.ours, (id, subtype.clone()));
+            let what = request.filled("model").or_else(|| request.filled("message_uuid"));
+            remember(&mut self.asks.ours, (id, Ours { subtype: subtype.clone(), what }));
         }
         if subtype == "interrupt" {
             if scribe.in_turn() {
@@ -171,13 +185,18 @@ impl Live {
     pub(super) fn answered(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let response = fields.object("response");
         let id = response.str("request_id").unwrap_or_default();
-        let Some(subtype) = take(&mut self.asks.ours, &id) else {
+        let Some(Ours { subtype, what }) = take(&mut self.asks.ours, &id) else {
             return scribe.notice(Notice::new(Topic::Echo).with_name("control_response"));
         };
         let payload = response.object("response");
         if response.is("subtype", "success") {
             match subtype.as_str() {
                 "initialize" => initialized(&payload, scribe),
+                // The next turn says which model that really is.
+                "set_model" => scribe.info(Info { model: what.filter(|model| model != "default"), ..Info::default() }),
+                "cancel_async_message" if payload.is_true("cancelled") => {
+                    self.waiting.remove(what.as_deref().unwrap_or_default());
+                }
                 "set_permission_mode" => scribe.info(Info { mode: payload.filled("mode"), ..Info::default() }),
                 _ => {}
             }
@@ -205,106 +224,9 @@ fn initialized(payload: &Object<'_>, scribe: &mut Scribe) {
     };
     scribe.info(Info {
         commands: payload.array("commands").into_iter().filter_map(system::command).collect(),
+        modes: modes::all(),
         models: payload.array("models").into_iter().filter_map(model).collect(),
         agents: payload.array("agents").into_iter().filter_map(agent).collect(),
         ..Info::default()
     });
-}
-
-fn request_opened(id: &str, name: &str, request: &Object<'_>, todos: &items::Todos, scribe: &Scribe) -> RequestOpened {
-    use switchboard_event::Details;
-    let item = items::item(name, request.get("input"), todos, scribe);
-    let input = request.object("input");
-    let questions: Vec<_> = input.array("questions").into_iter().map(question).collect();
-    let (about, command, changes) = match item.details {
-        _ if !questions.is_empty() => (About::Question, None, Vec::new()),
-        Details::Command(command) => (About::Command, Some(command.command), Vec::new()),
-        Details::FileChange(change) => (About::FileChange, None, change.changes),
-        Details::Plan(_) => (About::Plan, None, Vec::new()),
-        _ => (About::Tool, None, Vec::new()),
-    };
-    let title = request.filled("title").or_else(|| request.filled("description"));
-    RequestOpened {
-        request: Id::from(id),
-        about,
-        title: title.or_else(|| command.clone()).unwrap_or_else(|| name.to_owned()),
-        reason: request.filled("decision_reason"),
-        call: item.call,
-        cwd: command.as_ref().and_then(|_| scribe.cwd().map(str::to_owned)),
-        command,
-        changes,
-        questions,
-        options: options(),
-        expires_at: None,
-    }
-}
-
-/// What can be answered. Claude takes yes and no; for the rest of the session is a change of its rules.
-fn options() -> Vec<RequestOption> {
-    [
-        ("allow", "Allow once", OptionKind::AllowOnce),
-        ("allow_session", "Allow for this session", OptionKind::AllowSession),
-        ("deny", "Decline", OptionKind::Reject),
-        ("interrupt", "Decline and stop", OptionKind::Cancel),
-    ]
-    .map(|(id, label, kind)| RequestOption { id: id.to_owned(), label: label.to_owned(), kind })
-    .into()
-}
-
-fn question(question: Json<'_>) -> Question {
-    let fields = question.object();
-    let text = fields.string("question").unwrap_or_default();
-    let choice = |option: Json<'_>| {
-        let option = option.object();
-        Choice { label: option.string("label").unwrap_or_default(), description: option.filled("description") }
-    };
-    Question {
-        id: text.clone(),
-        question: text,
-        header: fields.filled("header"),
-        choices: fields.array("options").into_iter().map(choice).collect(),
-        multiple: fields.is_true("multiSelect"),
-        free_text: true,
-        secret: false,
-    }
-}
-
-fn elicitation(id: &str, request: &Object<'_>, scribe: &mut Scribe) {
-    let title = request.filled("message").unwrap_or_else(|| "an MCP server asks".to_owned());
-    scribe.request_opened(
-        None,
-        RequestOpened { request: Id::from(id), about: About::Elicitation, title, ..RequestOpened::default() },
-    );
-}
-
-/// What a decision means. An answer that is none counts as no: that is how Claude takes it.
-fn resolution(id: &str, response: &Object<'_>) -> RequestResolved {
-    let answer = response.object("response");
-    let allowed =
-        response.is("subtype", "success") && (answer.is("behavior", "allow") || answer.is("action", "accept"));
-    let input = answer.object("updatedInput");
-    let answers: BTreeMap<_, _> = input.object("answers").iter().map(|(q, a)| (q.to_owned(), chosen(a))).collect();
-    let (outcome, option) = match allowed {
-        true if !answers.is_empty() => (Outcome::Answered, None),
-        true if answer.has("updatedPermissions") => (Outcome::Allowed, Some("allow_session")),
-        true => (Outcome::Allowed, Some("allow")),
-        false if answer.is_true("interrupt") => (Outcome::Cancelled, Some("interrupt")),
-        false => (Outcome::Declined, Some("deny")),
-    };
-    RequestResolved {
-        request: Id::from(id),
-        outcome,
-        by: Decider::Client,
-        option: option.map(str::to_owned),
-        input: answer.raw("updatedInput").filter(|_| allowed),
-        answers,
-        message: answer.filled("message").or_else(|| response.filled("error")),
-    }
-}
-
-fn chosen(answer: Json<'_>) -> Vec<String> {
-    match answer.str() {
-        Some(one) => vec![one.into_owned()],
-        None => answer.array().into_iter().map(|a| a.display().into_owned()).collect(),
-    }
 }

@@ -2,7 +2,7 @@
 
 use switchboard_event::{Dir, Fault, Id, Level, Notice, Timestamp, Topic};
 
-use super::{control::Asks, items, stream::Stream, tasks::Tasks, turn::Books};
+use super::{control::Asks, items, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
 use crate::{Json, Object, Reader, Scribe, board};
 
 /// Reads Claude Code's stream.
@@ -21,7 +21,7 @@ pub struct Live {
     /// The to-do list that single calls change.
     pub(super) todos: items::Todos,
     /// What the user said and no turn has taken up yet.
-    pub(super) prompts: Vec<String>,
+    pub(super) waiting: Waiting,
     /// The error that Claude put in place of an answer.
     pub(super) fault: Option<Fault>,
     /// The HTTP status of the last call of the model that failed and was tried again.
@@ -31,6 +31,8 @@ pub struct Live {
     /// A task ended in the background: the next turn is about that.
     pub(super) woken: bool,
     pub(super) made_up: u32,
+    /// The session's id, if all that said it so far came before the session told about itself.
+    early: Option<String>,
     /// Session events, which older descriptions of Claude Code have in place of its stream.
     board: board::Live,
 }
@@ -45,9 +47,7 @@ impl Reader for Live {
         if dir == Dir::Out {
             return self.sent(&fields, scribe);
         }
-        if let Some(session) = fields.str("session_id") {
-            scribe.identify(&session);
-        }
+        self.identify(&fields, scribe);
         match fields.str("type").as_deref() {
             Some("stream_event") => self.stream_event(&fields, scribe),
             Some("assistant") => self.assistant(&fields, scribe),
@@ -64,6 +64,8 @@ impl Reader for Live {
     }
 
     fn end(&mut self, scribe: &mut Scribe) {
+        scribe.identify(self.early.as_deref().unwrap_or_default());
+        self.books.cut_off(scribe);
         self.board.end(scribe);
     }
 }
@@ -81,6 +83,18 @@ impl Live {
         }
     }
 
+    /// Who it is. Hooks and changes of state come before `init`, which says what the session is: the beginning of a
+    /// session waits for it.
+    fn identify(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let Some(session) = fields.str("session_id") else { return };
+        let early = fields.is("type", "system")
+            && fields.str("subtype").is_some_and(|kind| kind == "session_state_changed" || kind.starts_with("hook_"));
+        match early {
+            true => self.early = Some(session.into_owned()),
+            false => scribe.identify(&session),
+        }
+    }
+
     /// Records that most sessions never see.
     fn rare(&mut self, kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
         match kind {
@@ -93,6 +107,8 @@ impl Live {
                 scribe.notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
             }
             "keep_alive" => scribe.notice(heartbeat(kind)),
+            // Newer than 2.1.197: what became of a prompt, by its id.
+            "command_lifecycle" => scribe.notice(Notice { status: fields.filled("state"), ..heartbeat(kind) }),
             "transcript_mirror" => scribe.notice(Notice::new(Topic::Echo).with_name(kind)),
             _ => {}
         }

@@ -1,17 +1,36 @@
 //! Claude Code: `claude -p --output-format stream-json`, one-way or with the control protocol on its input.
 
+// Reading.
 mod assistant;
 mod control;
 mod errors;
 mod items;
-mod launch;
 mod live;
+mod modes;
+mod queue;
+mod requests;
 mod results;
 mod stream;
 mod system;
 mod tasks;
 mod turn;
 mod user;
+
+// Running.
+mod answers;
+mod driver;
+mod launch;
+mod login;
+mod mcp;
+mod pace;
+mod prompts;
+mod rules;
+mod settings;
+
+#[cfg(test)]
+mod launches;
+#[cfg(test)]
+mod rehearsals;
 
 pub use launch::AGENT;
 

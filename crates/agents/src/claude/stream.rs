@@ -93,6 +93,7 @@ impl Live {
 
     fn message_start(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
         self.ensure_turn(scribe);
+        self.waiting.called();
         let message = event.object("message");
         let mut begun = turn::usage(&message.object("usage"));
         begun.key = message.str("id").map(Id::from);

@@ -16,7 +16,7 @@ impl Live {
         match subtype.as_ref() {
             "init" => self.init(fields, scribe),
             "status" => status(fields, scribe),
-            "session_state_changed" => state_changed(fields, scribe),
+            "session_state_changed" => self.state_changed(fields, scribe),
             "task_started" | "task_progress" | "task_updated" | "task_notification" => {
                 self.task(&subtype, fields, scribe);
             }
@@ -61,6 +61,20 @@ impl Live {
         scribe.otherwise(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
     }
 
+    /// `session_state_changed`. Who is idle has taken up every prompt.
+    fn state_changed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let status = match fields.str("state").as_deref() {
+            Some("idle") => {
+                self.waiting.clear();
+                SessionStatus::Idle
+            }
+            Some("requires_action") => SessionStatus::RequiresAction,
+            _ => SessionStatus::Running,
+        };
+        scribe.info(Info { status: Some(status), ..Info::default() });
+        scribe.otherwise(Notice::new(Topic::Status).with_name("session_state_changed"));
+    }
+
     /// A rule or a mode said no, without anybody being asked.
     fn permission_denied(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let call = fields.str("tool_use_id").unwrap_or_default();
@@ -97,16 +111,6 @@ fn status(fields: &Object<'_>, scribe: &mut Scribe) {
         scribe.notice(Notice::new(Topic::Compaction).with_status("failed").with_level(Level::Warning).with_text(error));
     }
     scribe.otherwise(Notice { status: fields.filled("status"), ..Notice::new(Topic::Status).with_level(Level::Debug) });
-}
-
-fn state_changed(fields: &Object<'_>, scribe: &mut Scribe) {
-    let status = match fields.str("state").as_deref() {
-        Some("idle") => SessionStatus::Idle,
-        Some("requires_action") => SessionStatus::RequiresAction,
-        _ => SessionStatus::Running,
-    };
-    scribe.info(Info { status: Some(status), ..Info::default() });
-    scribe.otherwise(Notice::new(Topic::Status).with_name("session_state_changed"));
 }
 
 /// Tells the runs of a hook apart.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use foldhash::HashSet;
 use switchboard_event::{
     AgentMessage, Denied, Details, ErrorCode, Fault, Id, Item, Scope, Status, Stop, TurnCompleted, TurnStatus, Usage,
 };
@@ -9,15 +10,16 @@ use switchboard_event::{
 use super::{errors, live::Live};
 use crate::{Json, Object, Scribe};
 
-/// How many replies are remembered as counted. Only neighbours ever repeat.
-const REMEMBERED: usize = 32;
+/// How many replies are remembered as counted: more than a turn has. One may be repeated long after, when what was
+/// said before is said again.
+const REMEMBERED: usize = 4096;
 
 /// What was used and spent.
 #[derive(Default)]
 pub struct Books {
     /// Replies of this turn that were counted one by one, by model.
     counted: Vec<(String, Usage)>,
-    seen: VecDeque<Id>,
+    seen: Seen,
     /// The latest reply that did not say yet what it really used. If it is interrupted, nothing else ever will.
     placeholder: Option<Usage>,
     /// What the process had used and spent so far: these figures of Claude's run on.
@@ -44,17 +46,18 @@ impl Books {
     /// Counts a reply, once.
     pub fn reply(&mut self, usage: Usage, scribe: &mut Scribe) {
         self.placeholder = None;
-        if let Some(key) = &usage.key {
-            if self.seen.contains(key) {
-                return;
-            }
-            if self.seen.len() == REMEMBERED {
-                self.seen.pop_front();
-            }
-            self.seen.push_back(key.clone());
+        if usage.key.as_ref().is_some_and(|key| !self.seen.insert(key)) {
+            return;
         }
         entry(&mut self.counted, usage.model.as_deref().unwrap_or_default()).add(&usage);
         scribe.usage(usage);
+    }
+
+    /// The stream ends without a word about the turn: what the last reply said at its beginning is all there is.
+    pub fn cut_off(&mut self, scribe: &mut Scribe) {
+        if let Some(usage) = self.placeholder.take().filter(|_| scribe.in_turn()) {
+            scribe.usage(usage);
+        }
     }
 
     /// Counts what is left of a turn. `modelUsage` has everything, subagents and side calls included, but runs on
@@ -114,6 +117,33 @@ impl Books {
     }
 }
 
+/// The replies that were counted.
+#[derive(Default)]
+struct Seen {
+    order: VecDeque<Id>,
+    known: HashSet<Id>,
+}
+
+impl Seen {
+    fn contains(&self, key: &Id) -> bool {
+        self.known.contains(key)
+    }
+
+    /// False if it was counted already.
+    fn insert(&mut self, key: &Id) -> bool {
+        if !self.known.insert(key.clone()) {
+            return false;
+        }
+        if self.order.len() == REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        self.order.push_back(key.clone());
+        true
+    }
+}
+
 /// How many models a session may use before the oldest is forgotten.
 const MODELS: usize = 64;
 
@@ -134,7 +164,7 @@ impl Live {
     /// `result`.
     pub(super) fn result(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         self.ensure_turn(scribe);
-        let (status, stop, error) = self.outcome(fields);
+        let (status, stop, error) = self.outcome(fields, scribe.is_interrupted());
         self.local_answer(fields, status, scribe);
         close_server_tools(status, scribe);
         self.books.turn(fields, scribe);
@@ -153,10 +183,12 @@ impl Live {
 
     /// Claude's own words for how a turn ended are misleading: an API error is a `success` with `is_error`, and an
     /// interruption is an error.
-    fn outcome(&self, fields: &Object<'_>) -> (TurnStatus, Stop, Option<Fault>) {
+    fn outcome(&self, fields: &Object<'_>, interrupted: bool) -> (TurnStatus, Stop, Option<Fault>) {
         let subtype = fields.str("subtype").unwrap_or_default();
         let reason = fields.str("terminal_reason").unwrap_or_default();
-        if reason.starts_with("aborted_") {
+        // Claude Code 2.1.0 gives no reason.
+        let stopped = interrupted && reason.is_empty() && subtype == "error_during_execution";
+        if reason.starts_with("aborted_") || stopped {
             let fault = Fault::new(ErrorCode::Aborted, "interrupted").with_info(reason);
             return (TurnStatus::Interrupted, Stop::Cancelled, Some(fault));
         }

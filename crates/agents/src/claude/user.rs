@@ -10,9 +10,6 @@ use super::{
 };
 use crate::{Json, Object, Scribe};
 
-/// How many prompts may wait before the oldest is forgotten. Only their text is kept, to recognise them.
-const WAITING: usize = 64;
-
 impl Live {
     /// `user` on its way to Claude: a prompt.
     pub(super) fn prompted(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
@@ -20,15 +17,12 @@ impl Live {
         let text = text_of(&content);
         // Stored without being asked about: Claude answers with an empty result at once.
         let queued = scribe.in_turn();
+        let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("prompt", scribe));
         if queued {
-            if self.prompts.len() == WAITING {
-                self.prompts.remove(0);
-            }
-            self.prompts.push(text);
+            self.waiting.push(&id, text);
         } else {
             self.begin_turn(Origin::Prompt, Some(text), scribe);
         }
-        let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("prompt", scribe));
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
     }
 
@@ -45,6 +39,9 @@ impl Live {
             .map(Json::object)
             .filter(|block| block.is("type", "tool_result"))
             .collect();
+        if !results.is_empty() && !sub && !scribe.is_interrupted() {
+            self.waiting.results();
+        }
         for block in &results {
             self.tool_result(block, fields.get("tool_use_result"), scribe);
         }
@@ -73,7 +70,7 @@ impl Live {
     /// We sent this text ourselves.
     fn knows(&self, text: &str, scribe: &Scribe) -> bool {
         self.books.prompt.as_deref() == Some(text)
-            || self.prompts.iter().any(|prompt| prompt == text)
+            || self.waiting.contains(text)
             || scribe.start().prompt.as_deref() == Some(text)
     }
 
@@ -103,8 +100,7 @@ impl Live {
         if scribe.in_turn() {
             return;
         }
-        if !self.prompts.is_empty() {
-            let prompt = self.prompts.remove(0);
+        if let Some(prompt) = self.waiting.next() {
             return self.begin_turn(Origin::Prompt, Some(prompt), scribe);
         }
         let origin = if self.woken { Origin::Background } else { Origin::Prompt };

@@ -118,9 +118,9 @@ fn keys(order: &Order<'_>, launch: &mut Launch) {
 }
 
 fn two_way(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
-    let mut habits = Habits { late_history: true, expands: true, ..Habits::default() };
     // With an MCP server it waits for ever (0.61.0).
-    habits.lingers = true;
+    let lingers = !order.config.mcp_servers.is_empty() || settings::has_servers(order.host, order.cwd);
+    let mut habits = Habits { late_history: true, expands: true, lingers, safeguard: None };
     let start = match order.resume {
         None => Start::New,
         Some(resume) => {
@@ -166,7 +166,9 @@ fn resumed(
     if resume.fork {
         let (id, file, text) = sessions::copy(order.host, order.cwd, resume.session, order.secret)
             .ok_or_else(|| not_found(resume.session))?;
-        launch.files.push((file, text));
+        let made = order.private.join("session.jsonl");
+        launch.copies.push((made.clone(), file));
+        launch.files.push((made, text));
         return Ok((blank(&id), None));
     }
     let safeguard = sessions::safeguard(order.host, order.cwd, resume.session);

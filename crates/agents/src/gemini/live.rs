@@ -7,7 +7,7 @@ use switchboard_event::{
 };
 
 use super::{errors, items, raw::Replies, usage};
-use crate::{Json, Object, Reader, Scribe};
+use crate::{Json, Object, Reader, Scribe, replies};
 
 /// How many refused tools of a turn are kept.
 const REFUSALS: usize = 64;
@@ -24,6 +24,8 @@ pub struct Live {
     failed: bool,
     denied: Vec<Denied>,
     pub(super) replies: Replies,
+    /// The replies in the stream proper, which has no names for them.
+    pub(super) numbered: replies::Replies,
 }
 
 impl Reader for Live {
@@ -70,6 +72,7 @@ impl Live {
     fn message(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let content = fields.str("content").unwrap_or_default();
         if fields.is("role", "user") {
+            self.numbered.over();
             scribe.turn_started(TurnStarted { prompt: Some(content.to_string()), ..TurnStarted::default() });
             let id = self.next_id("message", scribe);
             scribe.item_completed(&id, Item::new(UserMessage::text(content)));
@@ -104,7 +107,7 @@ impl Live {
             None => {
                 self.end_speech(scribe);
                 let id = self.next_id("message", scribe);
-                scribe.item_started(&id, item);
+                scribe.item_started(&id, Item { reply: Some(self.numbered.next(scribe)), ..item });
                 self.speech.insert(id).clone()
             }
         };
@@ -140,7 +143,8 @@ impl Live {
         scribe.ensure_turn();
         self.end_speech(scribe);
         let name = fields.str("tool_name").unwrap_or_default();
-        let item = items::item(&name, fields.get("parameters"), scribe);
+        let reply = Some(self.numbered.next(scribe));
+        let item = Item { reply, ..items::item(&name, fields.get("parameters"), scribe) };
         let id = fields.filled("tool_id").map_or_else(|| self.next_id("tool", scribe), Id::from);
         scribe.item_started(&id, item);
     }

@@ -71,6 +71,9 @@ impl Live {
         scribe.info(Info { model: fields.filled("modelVersion"), ..Info::default() });
         scribe.ensure_turn();
         self.replies.seen = true;
+        if let Some(name) = fields.filled("responseId") {
+            self.numbered.named(name.into());
+        }
         let candidate = fields.array("candidates").first().map(|candidate| candidate.object()).unwrap_or_default();
         for part in candidate.object("content").array("parts") {
             self.part(&part.object(), scribe);
@@ -108,7 +111,8 @@ impl Live {
     fn function_call(&mut self, call: &Object<'_>, scribe: &mut Scribe) {
         self.end_speech(scribe);
         let name = call.str("name").unwrap_or_default();
-        let item = items::item(&name, call.get("args"), scribe);
+        let reply = Some(self.numbered.next(scribe));
+        let item = Item { reply, ..items::item(&name, call.get("args"), scribe) };
         let id = call.filled("id").map_or_else(|| self.next_id("tool", scribe), Id::from);
         scribe.item_started(&id, item);
     }

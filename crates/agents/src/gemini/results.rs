@@ -3,7 +3,7 @@
 use switchboard_event::{Denied, Details, Id, Item, Notice, Status, Topic};
 
 use super::{items, live::Live};
-use crate::{Object, Scribe};
+use crate::{Object, Scribe, acp::Shown};
 
 impl Live {
     /// `tool_result`.
@@ -17,6 +17,7 @@ impl Live {
         if let (Status::Declined, Some(call)) = (item.status, &item.call) {
             self.deny(Denied { tool: call.name.clone(), item: Some(id.clone()), input: call.input.clone() });
         }
+        self.numbered.acted();
         scribe.item_completed(&id, item);
     }
 }
@@ -35,14 +36,13 @@ fn ended(mut item: Item, fields: &Object<'_>) -> Item {
     let output = fields.string("output").filter(|output| reason.as_ref() != Some(output)).unwrap_or_default();
     match &mut item.details {
         Details::Command(command) => {
-            let shown = Shown::of(&output);
-            command.exit_code = shown.exit_code.filter(|_| !failed);
-            command.background |= shown.background;
+            let mut shown = shown(&output);
+            shown.exit_code = shown.exit_code.filter(|_| !failed);
             if item.status == Status::Completed {
                 item.status = shown.status();
             }
-            reason = reason.or(shown.remark);
-            command.output = shown.output;
+            reason = reason.or_else(|| shown.remark.take());
+            shown.tell(command);
         }
         Details::Tool(tool) => tool.output = output,
         Details::FileChange(change) => change.output = Some(output).filter(|output| !output.is_empty()),
@@ -69,46 +69,11 @@ fn is_refused(kind: &str, item: &Item) -> bool {
 
 /// What the shell tool shows: the output, or a remark where there is none. The exit code of a command that printed
 /// something is not shown.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Shown {
-    output: String,
-    exit_code: Option<i32>,
-    remark: Option<String>,
-    background: bool,
-    stopped: bool,
-}
-
-impl Shown {
-    fn of(display: &str) -> Self {
-        let remark = || Self { remark: Some(display.to_owned()), ..Self::default() };
-        if display.is_empty() {
-            return Self { exit_code: Some(0), ..Self::default() };
-        }
-        if let Some(code) = display.strip_prefix("Command exited with code: ") {
-            return Self { exit_code: code.trim().parse().ok(), ..remark() };
-        }
-        if display.starts_with("Command moved to background (PID: ") {
-            return Self { output: display.to_owned(), background: true, ..Self::default() };
-        }
-        if display.starts_with("Command terminated by signal: ") || display.starts_with("Command failed: ") {
-            return remark();
-        }
-        if display.starts_with("Command cancelled by user.")
-            || display.starts_with("Command was automatically cancelled")
-        {
-            let (remark, output) = display.split_once("\n\nOutput before cancellation:\n").unwrap_or((display, ""));
-            let stopped = display.starts_with("Command cancelled by user.");
-            return Self { output: output.to_owned(), remark: Some(remark.to_owned()), stopped, ..Self::default() };
-        }
-        Self { output: display.to_owned(), exit_code: exit_code(display), ..Self::default() }
-    }
-
-    fn status(&self) -> Status {
-        match (self.stopped, &self.remark, self.exit_code) {
-            (true, ..) => Status::Interrupted,
-            (_, None, None | Some(0)) => Status::Completed,
-            _ => Status::Failed,
-        }
+fn shown(display: &str) -> Shown {
+    let output = || Shown { output: display.to_owned(), exit_code: exit_code(display), ..Shown::default() };
+    match display {
+        "" => Shown { exit_code: Some(0), ..Shown::default() },
+        display => Shown::remark(display).unwrap_or_else(output),
     }
 }
 
@@ -121,10 +86,10 @@ fn exit_code(display: &str) -> Option<i32> {
 mod tests {
     use switchboard_event::Status;
 
-    use super::Shown;
+    use super::shown;
 
     fn check(display: &str, output: &str, exit_code: Option<i32>, status: Status) {
-        let shown = Shown::of(display);
+        let shown = shown(display);
         assert_eq!((shown.output.as_str(), shown.exit_code, shown.status()), (output, exit_code, status), "{display}");
     }
 

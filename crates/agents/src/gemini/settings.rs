@@ -67,6 +67,12 @@ pub fn policies(host: &dyn Host, cwd: &Path) -> Vec<String> {
     named
 }
 
+/// It starts MCP servers of its own.
+pub fn has_servers(host: &dyn Host, cwd: &Path) -> bool {
+    let named = |settings: &Settings| settings.json().is_some_and(|all| !all.object().object("mcpServers").is_empty());
+    all(host, cwd).iter().any(named)
+}
+
 /// Its own sandbox is on.
 pub fn sandboxed(host: &dyn Host, cwd: &Path) -> bool {
     let is_on = |word: &str| !matches!(word, "" | "false" | "0" | "null");

@@ -6,6 +6,7 @@ use super::{
     calls::Pending,
     chatter,
     clock::Clock,
+    exchange::Posted,
     messages::Message,
     recent::Recent,
     requests::Questions,
@@ -31,6 +32,14 @@ pub struct Bus {
     /// Calls of tools, by message and call id.
     pub(super) calls: Recent<Pending>,
     pub(super) questions: Questions,
+    /// What was asked.
+    pub(super) asked: Recent<()>,
+    /// What we answered: the bus says it again.
+    pub(super) replied: Recent<()>,
+    /// Prompts that we sent.
+    pub(super) posted: Posted,
+    /// Parts that were heard of.
+    pub(super) seen: Recent<()>,
     /// The names of MCP servers: their tools are called by the name of both.
     pub(super) servers: Vec<String>,
     /// The context is being made smaller.
@@ -44,9 +53,13 @@ pub struct Bus {
 impl Reader for Bus {
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         if dir == Dir::Out {
-            return sent(&record.object(), scribe);
+            return self.sent(&record.object(), scribe);
         }
-        let Some(event) = Event::of(record) else { return };
+        let fields = record.object();
+        if is_answer(&fields) {
+            return self.heard_back(&fields, scribe);
+        }
+        let Some(event) = Event::of(fields) else { return };
         scribe.happened(self.clock.time(event.said(), event.id.as_deref(), event.hint(), scribe.at()));
         self.place(&event, scribe);
         if let Some(notice) = chatter::notice(&event) {
@@ -54,10 +67,17 @@ impl Reader for Bus {
         }
     }
 
-    /// The stream of server-sent events has comments to keep it alive.
-    fn text(&mut self, _: Dir, line: &str, scribe: &mut Scribe) {
-        let topic = if line.starts_with(':') { Topic::Heartbeat } else { Topic::Stdout };
-        scribe.notice(Notice::new(topic).with_text(line));
+    /// The stream of server-sent events as it is on the wire: payloads, and comments to keep it alive.
+    fn text(&mut self, dir: Dir, line: &str, scribe: &mut Scribe) {
+        if let Some(payload) = line.strip_prefix("data:").and_then(|payload| Json::parse(payload.trim())) {
+            return self.read(dir, payload, scribe);
+        }
+        let (topic, level) = match line {
+            line if line.starts_with(':') => (Topic::Heartbeat, Level::Info),
+            line if line.starts_with("opencode server listening on ") => (Topic::Control, Level::Debug),
+            _ => (Topic::Stdout, Level::Info),
+        };
+        scribe.notice(Notice::new(topic).with_level(level).with_text(line));
     }
 
     fn end(&mut self, scribe: &mut Scribe) {
@@ -68,14 +88,9 @@ impl Reader for Bus {
     }
 }
 
-/// What was asked of the server.
-fn sent(request: &Object<'_>, scribe: &mut Scribe) {
-    let path = request.filled("path");
-    if path.as_deref().is_some_and(|path| path.ends_with("/abort")) {
-        scribe.interrupted();
-        return scribe.notice(Notice::new(Topic::Interrupt));
-    }
-    scribe.notice(Notice { name: path, ..Notice::new(Topic::Control).with_level(Level::Debug) });
+/// An answer of the server; events of the bus have a type.
+fn is_answer(fields: &Object<'_>) -> bool {
+    fields.has("method") && fields.has("path") && !fields.has("type")
 }
 
 impl Bus {
@@ -131,6 +146,8 @@ impl Bus {
     /// What is about the server, or about a session that it does not name.
     fn affairs(&mut self, event: &Event<'_>, scribe: &mut Scribe) {
         match &*event.kind {
+            // A prompt of ours wants an answer, be it late.
+            "server.heartbeat" if self.sessions.are_ours() => {}
             "server.heartbeat" if scribe.in_turn() && self.turn.is_unanswered(scribe.at()) => self.turn.close(scribe),
             "session.error" => {
                 self.main = true;

@@ -22,7 +22,7 @@ pub fn fault(error: Json<'_>) -> Fault {
         Some("APIError") => api(status, &data),
         _ => status.map_or_else(|| by_words(message.as_deref().unwrap_or_default()), ErrorCode::from_http_status),
     };
-    let message = message.unwrap_or_else(|| silent(code).to_owned());
+    let message = message.map_or_else(|| silent(code).to_owned(), without_trace);
     let retryable = data.get("isRetryable").and_then(Json::bool);
     Fault { info: name, retryable, ..Fault::new(code, message).with_status(status) }
 }
@@ -46,6 +46,11 @@ fn api(status: Option<u16>, data: &Object<'_>) -> ErrorCode {
         code => code,
     };
     status.map_or_else(guessed, ErrorCode::from_http_status)
+}
+
+/// Where in its code OpenCode failed is nothing for people.
+fn without_trace(message: String) -> String {
+    message.split_once("\n    at ").map(|(message, _)| message.to_owned()).unwrap_or(message)
 }
 
 /// What a sentence without a name or a status is about.

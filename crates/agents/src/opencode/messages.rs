@@ -1,6 +1,6 @@
 //! Messages: who says something, to what it is a reply, and when it is complete. What is said comes in parts.
 
-use switchboard_event::{Details, Id, Info, Notice, Status, Topic, raw};
+use switchboard_event::{AgentMessage, Details, Id, Info, Item, Notice, Status, Topic, raw};
 
 use super::{bus::Bus, errors};
 use crate::{Object, Scribe};
@@ -21,6 +21,22 @@ pub struct Message {
     pub steps: u32,
 }
 
+impl Message {
+    /// A message as it is first heard of.
+    pub fn new(info: &Object<'_>, past: bool) -> Self {
+        let user = info.is("role", "user");
+        let complete = past && info.object("time").u64("completed").is_some();
+        Self {
+            user,
+            summary: !user && info.is_true("summary"),
+            past,
+            complete,
+            model: info.filled("modelID"),
+            steps: 0,
+        }
+    }
+}
+
 impl Bus {
     /// `message.updated`: all of the message, without its parts.
     pub(super) fn message_updated(&mut self, info: &Object<'_>, scribe: &mut Scribe) {
@@ -36,7 +52,10 @@ impl Bus {
         if self.messages.has(id) {
             return;
         }
-        self.remember(id, info, true);
+        let past = self.remember(id, info);
+        if self.main && !past {
+            self.posted.arrived();
+        }
         let model = info.object("model");
         if self.main {
             scribe.info(Info {
@@ -48,29 +67,27 @@ impl Bus {
         }
     }
 
-    fn remember(&mut self, id: &Id, info: &Object<'_>, user: bool) -> bool {
+    /// A message is heard of for the first time; true if it was there before.
+    fn remember(&mut self, id: &Id, info: &Object<'_>) -> bool {
         let time = info.object("time");
-        let complete = !user && time.u64("completed").is_some();
+        let complete = info.is("role", "assistant") && time.u64("completed").is_some();
         let past = complete || self.main && self.sessions.is_copied(time.u64("created"));
-        let message = Message {
-            user,
-            summary: !user && info.is_true("summary"),
-            past,
-            complete,
-            model: info.filled("modelID"),
-            steps: 0,
-        };
-        self.messages.insert(id.clone(), message);
+        self.messages.insert(id.clone(), Message::new(info, past));
         past
     }
 
+    /// A reply began.
+    pub(super) fn reply_begun(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        let to = info.str("parentID").map(Id::from);
+        if scribe.in_turn() && self.turn.is_stale(to.as_deref()) {
+            self.end_turn(scribe);
+        }
+        self.turn.replying(id.clone(), to, scribe);
+    }
+
     fn assistant_message(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
-        if !self.messages.has(id) && !self.remember(id, info, false) && self.main {
-            let to = info.str("parentID").map(Id::from);
-            if scribe.in_turn() && self.turn.is_stale(to.as_deref()) {
-                self.end_turn(scribe);
-            }
-            self.turn.replying(id.clone(), to, scribe);
+        if !self.messages.has(id) && !self.remember(id, info) && self.main {
+            self.reply_begun(id, info, scribe);
         }
         if !self.main {
             return self.complete(id, info, scribe);
@@ -90,7 +107,19 @@ impl Bus {
             }
             self.turn.finish = info.filled("finish").or(self.turn.finish.take());
         }
+        self.structured(id, info, scribe);
         self.complete(id, info, scribe);
+    }
+
+    /// An answer that follows a schema is no text of the model's: it stands beside the message.
+    fn structured(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
+        let Some(answer) = info.get("structured").filter(|_| self.turn.awaits(id)) else { return };
+        let part = Id::from(format!("{id}/structured"));
+        if !self.ended.has(&part) {
+            let item = Item { reply: Some(id.clone()), ..Item::new(AgentMessage::text(answer.text())) };
+            scribe.item_completed(&part, item);
+            self.ended.insert(part, ());
+        }
     }
 
     /// Nothing more is said in a complete message; its tools may still have something to report.

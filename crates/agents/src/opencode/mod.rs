@@ -3,10 +3,13 @@
 
 mod bus;
 mod calls;
+mod catchup;
 mod changes;
 mod chatter;
 mod clock;
+mod driver;
 mod errors;
+mod exchange;
 mod launch;
 mod messages;
 mod next;
@@ -15,6 +18,7 @@ mod parts;
 mod prompts;
 mod recent;
 mod requests;
+mod routes;
 mod run;
 mod sessions;
 mod shell;

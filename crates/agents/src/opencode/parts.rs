@@ -24,6 +24,7 @@ impl Bus {
     pub(super) fn part_updated(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let id = Id::from(fields.str("id").unwrap_or_default());
         let message = Id::from(fields.str("messageID").unwrap_or_default());
+        self.seen.insert(id.clone(), ());
         let part = Part { id, message, kind: fields.str("type").unwrap_or_default(), fields };
         match self.messages.get(&part.message) {
             Some(message) if message.past => scribe.notice_about(Some(part.id), copied()),

@@ -25,6 +25,11 @@ impl Questions {
         self.0.push((request, ids));
     }
 
+    /// The answers to a request, by question.
+    pub fn answers(&mut self, request: &str, answers: Vec<Json<'_>>) -> BTreeMap<String, Vec<String>> {
+        self.take(request).into_iter().zip(answers.into_iter().map(texts)).collect()
+    }
+
     fn take(&mut self, request: &str) -> Vec<String> {
         let at = self.0.iter().position(|(id, _)| *id == *request);
         at.map(|at| self.0.remove(at).1).unwrap_or_default()
@@ -69,6 +74,7 @@ impl Bus {
     /// `permission.asked`.
     pub(super) fn permission_asked(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let asked = Asked::of(fields);
+        self.asked.insert(asked.request.clone(), ());
         if let Some(pending) = asked.key.as_ref().and_then(|key| self.calls.get_mut(key)) {
             pending.diff = asked.meta.filled("diff");
         }
@@ -111,13 +117,13 @@ impl Bus {
     pub(super) fn permission_replied(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let reply = fields.filled("reply").or_else(|| fields.filled("response"));
         let outcome = if reply.as_deref() == Some("reject") { Outcome::Declined } else { Outcome::Allowed };
-        let resolved = RequestResolved { outcome, option: reply, ..answer(fields) };
-        resolve(resolved, "permission.replied", scribe);
+        self.replied_to(RequestResolved { outcome, option: reply, ..answer(fields) }, "permission.replied", scribe);
     }
 
     /// `question.asked`.
     pub(super) fn question_asked(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let request = Id::from(fields.str("id").unwrap_or_default());
+        self.asked.insert(request.clone(), ());
         let questions: Vec<_> = fields.array("questions").into_iter().map(|q| question(&q.object())).collect();
         self.questions.ask(request.clone(), questions.iter().map(|question| question.id.clone()).collect());
         let tool = fields.object("tool");
@@ -133,16 +139,26 @@ impl Bus {
     /// `question.replied`: a list of labels for each question, in their order.
     pub(super) fn question_replied(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let resolved = RequestResolved { outcome: Outcome::Answered, ..answer(fields) };
-        let ids = self.questions.take(&resolved.request).into_iter();
-        let answers: BTreeMap<_, _> = ids.zip(fields.array("answers").into_iter().map(texts)).collect();
-        resolve(RequestResolved { answers, ..resolved }, "question.replied", scribe);
+        let answers = self.questions.answers(&resolved.request, fields.array("answers"));
+        self.replied_to(RequestResolved { answers, ..resolved }, "question.replied", scribe);
     }
 
     /// `question.rejected`.
     pub(super) fn question_rejected(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let resolved = RequestResolved { outcome: Outcome::Declined, ..answer(fields) };
         self.questions.take(&resolved.request);
-        resolve(resolved, "question.rejected", scribe);
+        self.replied_to(resolved, "question.rejected", scribe);
+    }
+
+    /// A request is answered. On a server of ours only we answer; else OpenCode did so itself: one refusal refuses
+    /// all that is open in the session, and one permission for good grants all that are like it.
+    fn replied_to(&mut self, resolved: RequestResolved, name: &str, scribe: &mut Scribe) {
+        let by = if self.sessions.are_ours() { Decider::Agent } else { resolved.by };
+        let again = self.replied.has(&resolved.request);
+        if !scribe.request_resolved(RequestResolved { by, ..resolved }) {
+            let topic = if again { Topic::Echo } else { Topic::Late };
+            scribe.notice(Notice::new(topic).with_level(Level::Debug).with_name(name));
+        }
     }
 }
 
@@ -151,19 +167,12 @@ fn answer(fields: &Object<'_>) -> RequestResolved {
     RequestResolved { request: Id::from(request), by: Decider::Client, ..RequestResolved::default() }
 }
 
-fn resolve(resolved: RequestResolved, name: &str, scribe: &mut Scribe) {
-    if !scribe.request_resolved(resolved) {
-        scribe.notice(Notice::new(Topic::Late).with_level(Level::Debug).with_name(name));
-    }
-}
-
 fn about(permission: &str) -> About {
     match permission {
         "bash" | "shell" => About::Command,
         "edit" | "write" | "patch" | "apply_patch" => About::FileChange,
         "external_directory" => About::Permissions,
         "plan_enter" | "plan_exit" => About::Plan,
-        "doom_loop" => About::Other,
         _ => About::Tool,
     }
 }

@@ -16,6 +16,8 @@ pub struct Sessions {
     roots: Recent<Root>,
     /// Sessions of subagents, each with the item of the tool that it works for, once that is known.
     children: Recent<Option<Id>>,
+    /// The server is ours: whoever works there works for us.
+    ours: bool,
 }
 
 #[derive(Default)]
@@ -52,6 +54,11 @@ impl Sessions {
             return Seat::Child(item.clone(), Id::from(session));
         }
         match &self.main {
+            // The bus does not keep what nobody hears: the beginning of a subagent may have been missed.
+            Some(_) if self.ours && !self.roots.has(&session) => {
+                self.children.insert(Id::from(&*session), None);
+                Seat::Child(None, Id::from(session))
+            }
             Some(_) => Seat::Elsewhere(Id::from(session)),
             None if is_work(event) => {
                 self.choose(&session, scribe);
@@ -91,6 +98,42 @@ impl Sessions {
         }
     }
 
+    /// The server says which session we work with. What was said in it before is past.
+    pub fn adopt(&mut self, info: &Object<'_>, existed: bool, scribe: &mut Scribe) {
+        let Some(session) = info.filled("id").filter(|id| self.main.as_deref().is_none_or(|main| main == id)) else {
+            return;
+        };
+        self.ours = true;
+        if self.main.is_some() {
+            return scribe.info(about(info));
+        }
+        self.introduce(&session, info);
+        self.choose(&session, scribe);
+        if existed {
+            self.born = info.object("time").u64("updated").or(self.born);
+        }
+    }
+
+    /// The session that this stream is about.
+    pub fn main(&self) -> Option<Id> {
+        self.main.clone()
+    }
+
+    /// This is the session that this stream is about.
+    pub fn is_main(&self, session: &str) -> bool {
+        self.main.as_deref() == Some(session)
+    }
+
+    /// Prompts to the session come from us.
+    pub fn are_ours(&self) -> bool {
+        self.ours
+    }
+
+    /// The item that a subagent's session works for, as far as it is known.
+    pub fn item_of(&self, session: &str) -> Option<Id> {
+        self.children.get(session).cloned().flatten()
+    }
+
     /// Nothing more comes: a session that nobody worked with is still the one that was created.
     pub fn settle(&mut self, scribe: &mut Scribe) {
         if let (None, Some(first)) = (&self.main, self.roots.first().cloned()) {
@@ -103,6 +146,11 @@ impl Sessions {
         if self.main.as_deref() != Some(session) {
             self.children.insert(Id::from(session), Some(item.clone()));
         }
+    }
+
+    /// A message was there before, or may have been: only of sessions that we began with it is known.
+    pub fn is_past(&self, created: Option<u64>) -> bool {
+        self.born.is_none() || self.is_copied(created)
     }
 
     /// A message that is older than its session was copied when the session was forked.

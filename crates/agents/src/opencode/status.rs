@@ -44,6 +44,9 @@ impl Bus {
     /// Idle, said twice: by `session.status` and by the older `session.idle`.
     pub(super) fn session_idle(&mut self, scribe: &mut Scribe) {
         if self.main {
+            if scribe.is_interrupted() && scribe.in_turn() {
+                self.turn.abandoned();
+            }
             self.turn.rest();
             self.compacting = false;
             self.rest(scribe);
@@ -74,6 +77,16 @@ impl Bus {
     /// after a context that overflowed, with a smaller one.
     pub(super) fn session_error(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let Some(fault) = fields.get("error").map(errors::fault) else { return };
+        if self.main && !scribe.in_turn() && self.turn.failed_of(&fault.message) {
+            // A prompt that fails is said to fail once more, with all that led to it.
+            return scribe.notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("session.error"));
+        }
+        if self.main
+            && !scribe.in_turn()
+            && let Some(prompt) = self.posted.lost()
+        {
+            return self.turn.refused(prompt, fault, scribe);
+        }
         if fault.code == ErrorCode::Aborted {
             if self.main {
                 scribe.interrupted();

@@ -34,6 +34,8 @@ pub struct Turn {
     steps: u64,
     cost: Option<f64>,
     denied: Vec<Denied>,
+    /// What the last turn failed of.
+    failure: Option<String>,
 }
 
 impl Turn {
@@ -109,6 +111,14 @@ impl Turn {
         (self.worked, self.idle, self.retrying) = (true, false, retrying);
     }
 
+    /// Somebody stopped the turn before anything was done about its prompt: nothing more comes of it.
+    pub fn abandoned(&mut self) {
+        if !self.worked {
+            self.worked = true;
+            self.fault = Some(Fault::new(ErrorCode::Aborted, "stopped before it began"));
+        }
+    }
+
     /// The session rests.
     pub fn rest(&mut self) {
         self.idle = true;
@@ -144,9 +154,15 @@ impl Turn {
         }
     }
 
+    /// The last turn failed of this.
+    pub fn failed_of(&self, message: &str) -> bool {
+        self.failure.as_deref().is_some_and(|failure| message.contains(failure))
+    }
+
     /// Ends the turn by what was said last.
     pub fn close(&mut self, scribe: &mut Scribe) {
         let (status, stop) = outcome(self.fault.as_ref(), self.finish.as_deref());
+        self.failure = self.fault.as_ref().map(|fault| fault.message.clone());
         self.waiting.clear();
         scribe.turn_completed(TurnCompleted {
             status,

@@ -19,8 +19,7 @@ pub struct Event<'a> {
 
 impl<'a> Event<'a> {
     /// Unwraps a record, if it is an event.
-    pub fn of(record: Json<'a>) -> Option<Self> {
-        let outer = record.object();
+    pub fn of(outer: Object<'a>) -> Option<Self> {
         let inner = outer.object("payload");
         let event = if inner.has("type") { inner } else { outer };
         let fields = event.get("properties").or_else(|| event.get("data")).map(Json::object).unwrap_or_default();

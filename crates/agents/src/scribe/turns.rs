@@ -95,6 +95,12 @@ impl Scribe {
                 resolved.outcome = Outcome::Expired;
             }
         }
+        if resolved.outcome == Outcome::Allowed
+            && let Some(item) = open.item.as_deref().and_then(|item| self.open.get_mut(item))
+        {
+            // What was waited for is over; the work begins.
+            item.at = self.tick;
+        }
         self.write_at(open.item, open.place, Body::RequestResolved(Box::new(resolved)));
         true
     }

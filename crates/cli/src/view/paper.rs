@@ -111,6 +111,17 @@ impl Paper {
         self.activity.blank = false;
     }
 
+    /// Writes what is not ours to shape.
+    pub fn aside(&mut self, text: &str) {
+        self.silent = false;
+        self.write(Sink::Activity, PLAIN, text);
+    }
+
+    /// The cursor is at the beginning of a line again, without our doing.
+    pub fn entered(&mut self) {
+        self.activity.midline = false;
+    }
+
     /// What was written last counts as something of this kind.
     pub fn disown_block(&mut self, block: Block) {
         self.activity.block = Some(block);

@@ -71,6 +71,18 @@ impl View {
         });
     }
 
+    /// Writes something of the caller's own, such as what [`super::Asking`] says, below what was shown. It may end
+    /// in the middle of a line: what is shown next begins a new one, and the status line waits.
+    pub fn aside(&mut self, text: &str, out: &mut Output) {
+        self.pause(out);
+        self.write(out, |view| view.paper.aside(text));
+    }
+
+    /// Somebody typed a line: what stood before it is ended by that.
+    pub fn entered(&mut self) {
+        self.paper.entered();
+    }
+
     /// The terminal has another width now.
     pub fn resize(&mut self, width: u16) {
         self.paper.options.width = width;

@@ -103,11 +103,11 @@ fn readable(text: &str) -> String {
     words.into_iter().fold(text.to_owned(), |text, (code, word)| text.replace(code, word))
 }
 
-/// Compares with a snapshot beside these tests.
+/// Compares with a snapshot beside the code.
 #[track_caller]
 fn check(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots");
+    settings.set_snapshot_path("../testdata/snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, text));

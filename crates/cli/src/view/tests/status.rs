@@ -99,3 +99,21 @@ fn another_width_is_kept_to() {
     assert_eq!(view.status(Duration::ZERO), "⠋ 0.0 s · cargo test -…");
     assert_eq!(view.last_message(), None);
 }
+
+#[test]
+fn a_question_on_the_screen_is_not_written_into() {
+    let (mut view, mut out) = view(Options { colour: false, ..Options::terminal(40) });
+    view.draw_status(Duration::ZERO, &mut out);
+    out.clear();
+    view.aside("may it?\n> ", &mut out);
+    assert_eq!(text(&mut out), "\r\x1b[2Kmay it?\n> ");
+    view.draw_status(Duration::ZERO, &mut out);
+    assert!(out.is_empty(), "the line belongs to who types");
+    view.event(&event(Some("c"), Body::ItemStarted(Box::new(command()))), &mut out);
+    assert_eq!(text(&mut out), "\n$ cargo test --workspace\n");
+    view.aside("> ", &mut out);
+    view.entered();
+    out.clear();
+    view.draw_status(Duration::ZERO, &mut out);
+    assert!(text(&mut out).starts_with('\r'), "the line was ended by who typed");
+}

@@ -59,7 +59,7 @@ fn a_key_is_given_and_never_kept() {
         > {"send":{"id":1,"method":"initialize"}}
         {"in":{"id":1,"result":{}}}
         > {"send":{"method":"initialized"}}
-        > {"secret":{"id":2,"method":"account/login/start","params":{"type":"apiKey","apiKey":"sk-1"}},"kept":{"id":2,"params":{"type":"apiKey","apiKey":"***"}}}
+        > {"masked":{"id":2,"method":"account/login/start","params":{"type":"apiKey","apiKey":"sk-1"}},"kept":{"id":2,"params":{"type":"apiKey","apiKey":"***"}}}
     "#;
     let taken = r#"
         {"in":{"id":2,"result":{"type":"apiKey"}}}

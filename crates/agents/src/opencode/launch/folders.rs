@@ -1,0 +1,28 @@
+//! Where OpenCode keeps its things.
+
+use std::path::PathBuf;
+
+use crate::Host;
+
+/// A folder of OpenCode's: under what the variable says, or under this folder of the home folder.
+fn folder(host: &dyn Host, variable: &str, default: &str) -> PathBuf {
+    let base = host.env(variable).filter(|base| !base.is_empty()).map(PathBuf::from);
+    base.unwrap_or_else(|| host.home().join(default)).join("opencode")
+}
+
+/// Sessions, logins, logs, long output.
+pub fn data(host: &dyn Host) -> PathBuf {
+    folder(host, "XDG_DATA_HOME", ".local/share")
+}
+
+/// Configuration.
+pub fn config(host: &dyn Host) -> PathBuf {
+    folder(host, "XDG_CONFIG_HOME", ".config")
+}
+
+/// All folders that it writes to.
+pub fn writable(host: &dyn Host) -> Vec<PathBuf> {
+    let state = folder(host, "XDG_STATE_HOME", ".local/state");
+    let cache = folder(host, "XDG_CACHE_HOME", ".cache");
+    vec![data(host), state, cache, config(host)]
+}

@@ -1,0 +1,81 @@
+//! JSON of which the order counts, to be put together: in OpenCode's configuration the last rule decides.
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use switchboard_event::raw;
+
+use super::jsonc;
+use crate::Json;
+
+/// An object in its order, or anything else as it was written.
+pub enum Tree {
+    /// An object.
+    Object(Vec<(String, Tree)>),
+    /// Anything else.
+    Leaf(Box<RawValue>),
+}
+
+impl Tree {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::Object(Vec::new())
+    }
+
+    /// An object with comments, as users write it.
+    pub fn read(text: &str) -> Option<Self> {
+        let bare = jsonc::bare(text);
+        Json::parse(&bare).filter(|json| json.is_object()).map(Self::grow)
+    }
+
+    fn grow(json: Json<'_>) -> Self {
+        if !json.is_object() {
+            return Self::Leaf(json.to_raw());
+        }
+        Self::Object(json.object().iter().map(|(key, value)| (key.to_owned(), Self::grow(value))).collect())
+    }
+
+    /// Adds what another has. What both have is taken from the other, and stays where it is.
+    pub fn merge(&mut self, other: &impl Serialize) {
+        let other = raw(other);
+        self.graft(Self::grow(Json::of(&other)));
+    }
+
+    fn graft(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Object(fields), Self::Object(others)) => {
+                for (key, value) in others {
+                    match fields.iter_mut().find(|(known, _)| *known == key) {
+                        Some((_, known)) => known.graft(value),
+                        None => fields.push((key, value)),
+                    }
+                }
+            }
+            (tree, other) => *tree = other,
+        }
+    }
+}
+
+impl Serialize for Tree {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Object(fields) => serializer.collect_map(fields.iter().map(|(key, value)| (key, value))),
+            Self::Leaf(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use switchboard_event::raw;
+
+    use super::Tree;
+
+    #[test]
+    fn the_order_is_kept() {
+        let mut tree = Tree::read(r#"{"z":1,"a":{"c":[1],"b":2},/* why */}"#).unwrap();
+        tree.merge(&json!({ "a": { "b": { "x": 1 }, "a": 3 }, "0": true }));
+        assert_eq!(raw(&tree).get(), r#"{"z":1,"a":{"c":[1],"b":{"x":1},"a":3},"0":true}"#);
+        assert!(Tree::read("[]").is_none() && Tree::read("no").is_none());
+    }
+}
