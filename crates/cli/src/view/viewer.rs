@@ -88,12 +88,6 @@ impl View {
         self.paper.options.width = width;
     }
 
-    /// The last message of the last turn, as the agent gave it.
-    #[must_use]
-    pub fn last_message(&self) -> Option<&str> {
-        self.last.text()
-    }
-
     fn write(&mut self, out: &mut Output, write: impl FnOnce(&mut Self)) {
         std::mem::swap(&mut self.paper.out, out);
         write(self);
