@@ -145,6 +145,12 @@ impl Translator {
         self.session.as_ref()
     }
 
+    /// The agent's own id of the session, once it has said it: that may be later than the first event is told.
+    #[must_use]
+    pub fn agent_session(&self) -> Option<&Id> {
+        self.scribe.session()
+    }
+
     /// A transcript's time as a point in time.
     fn anchored(&self, at: Timestamp) -> Timestamp {
         let micros = at.as_micros();

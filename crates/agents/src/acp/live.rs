@@ -30,6 +30,8 @@ pub struct Live {
     pub(super) subagents: Subagents,
     pub(super) spending: Spending,
     pub(super) replies: Replies,
+    /// The agent puts the name of a tool before the id of its call.
+    pub(super) prefixed_ids: bool,
     /// The plans by name, and the items that show them.
     pub(super) plans: Vec<(Id, Id)>,
     ids: u64,
@@ -62,6 +64,13 @@ pub enum Theirs {
     Terminal(String, Option<String>),
     /// Anything else.
     Other(String),
+}
+
+impl Live {
+    /// Reads an agent that puts the name of a tool before the id of its call.
+    pub fn with_prefixed_ids() -> Self {
+        Self { prefixed_ids: true, ..Self::default() }
+    }
 }
 
 impl Reader for Live {
