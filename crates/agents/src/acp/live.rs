@@ -13,7 +13,7 @@ use super::{
     terminals::Terminals,
     usage::Spending,
 };
-use crate::{Json, Object, Reader, Scribe, replies::Replies};
+use crate::{Json, Note, Object, Reader, Scribe, replies::Replies};
 
 /// Reads both directions of a connection.
 #[derive(Default)]
@@ -84,6 +84,12 @@ impl Reader for Live {
             (None, Some(id)) => self.answer(&id, &fields, scribe),
             (None, None) if fields.has("error") => scribe.notice(answer_notice("response", &fields)),
             (None, None) => {}
+        }
+    }
+
+    fn note(&mut self, note: &Note<'_>, _: &mut Scribe) {
+        if let Note::Failed(fault) = note {
+            self.session.advised(fault);
         }
     }
 
