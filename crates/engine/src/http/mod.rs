@@ -7,5 +7,5 @@ mod listen;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Client, HttpError, Limits};
+pub use client::Client;
 pub use listen::SseEvent;

@@ -9,7 +9,10 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Client, HttpError, Limits, SseEvent};
+use super::{
+    Client, SseEvent,
+    client::{HttpError, Limits},
+};
 
 /// A server that answers every connection with these pieces, and shows what it was asked.
 struct Server {

@@ -63,10 +63,10 @@ pub(crate) struct Actor {
     /// No more prompts are taken.
     pub(super) closing: bool,
     pub(super) ladder: Ladder,
-    /// The log knows the agent's own id of the session.
-    identified: bool,
     pub(super) replies: super::told::Replies,
     pub(super) tools: super::told::Tools,
+    /// The agent's own id of the session is written down.
+    pub(super) named: bool,
     /// Why it could not go on.
     pub(super) fault: Option<Fault>,
     pub(super) exit: Option<Exit>,
@@ -99,9 +99,9 @@ impl Actor {
             busy: false,
             closing: false,
             ladder: Ladder::default(),
-            identified: false,
             replies: super::told::Replies::default(),
             tools: super::told::Tools::default(),
+            named: false,
             fault: None,
             exit: None,
             silent: false,
@@ -216,15 +216,6 @@ impl Actor {
             self.todo.extend(effects.drain());
         }
         self.told(events);
-        self.identify();
-    }
-
-    /// A slow agent says its id of the session after the beginning is told; it is needed to go on some other day.
-    fn identify(&mut self) {
-        if let (false, Some(id)) = (self.identified, self.parts.translator.agent_session()) {
-            self.parts.journal.change().agent_session = Some(id.clone());
-            self.identified = true;
-        }
     }
 
     /// Something that the wire does not say.

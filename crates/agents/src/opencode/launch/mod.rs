@@ -73,6 +73,7 @@ fn serve(order: &Order<'_>, model: Option<Model>, launch: &mut Launch) {
     launch.args = ["serve", "--port", "0", "--hostname", "127.0.0.1"].map(str::to_owned).to_vec();
     launch.env.push(("OPENCODE_SERVER_USERNAME".to_owned(), USER.to_owned()));
     launch.env.push((PASSWORD.to_owned(), order.secret.to_owned()));
+    keep_password(order, launch);
     launch.input = Input::Closed;
     launch.source = "opencode";
     let conversation = match order.resume {
@@ -88,6 +89,22 @@ fn serve(order: &Order<'_>, model: Option<Model>, launch: &mut Launch) {
         data: folders::data(order.host).display().to_string(),
         model,
     })));
+}
+
+/// Commands inherit the server's environment: one that prints it must not print the password. Bash, which OpenCode
+/// uses where it can, reads this file first. Who looks for the password still finds it with the server's process.
+fn keep_password(order: &Order<'_>, launch: &mut Launch) {
+    const VARIABLE: &str = "BASH_ENV";
+    let file = order.private.join("opencode-bash");
+    let text = match order.host.env(VARIABLE).filter(|own| !own.is_empty()) {
+        Some(own) => {
+            let own = own.replace('\'', r"'\''");
+            format!("unset {PASSWORD}\nexport {VARIABLE}='{own}'\n. \"${VARIABLE}\"\n")
+        }
+        None => format!("unset {PASSWORD} {VARIABLE}\n"),
+    };
+    launch.env.push((VARIABLE.to_owned(), file.display().to_string()));
+    launch.files.push((file, text));
 }
 
 /// A model, as OpenCode names it.
