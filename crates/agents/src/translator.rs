@@ -145,7 +145,7 @@ impl Translator {
         self.session.as_ref()
     }
 
-    /// The agent's own id of the session, once it is known.
+    /// The agent's own id of the session, once it is known: perhaps only after the first events were given.
     #[must_use]
     pub fn agent_session(&self) -> Option<&Id> {
         self.scribe.session()

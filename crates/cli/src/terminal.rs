@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 use tokio::sync::mpsc;
 
 use crate::host;
@@ -50,22 +50,59 @@ impl Terminal {
         let Ok(mut modes) = tcgetattr(input) else { return };
         modes.local_modes.set(LocalModes::ECHO, seen);
         // A terminal that does not let us is no reason to stop.
-        drop(tcsetattr(input, OptionalActions::Now, &modes));
+        tcsetattr(input, OptionalActions::Now, &modes).unwrap_or_default();
     }
 }
 
-/// The lines that are typed from now on; nothing when the input is closed.
-pub fn lines() -> mpsc::Receiver<Option<String>> {
-    let (typed, lines) = mpsc::channel(1);
-    // Reading a terminal cannot be given up, so it has a thread of its own, which ends with the program.
-    thread::spawn(move || {
-        let Ok(terminal) = File::open("/dev/tty") else { return };
-        for line in BufReader::new(terminal).lines() {
-            if line.is_err() || typed.blocking_send(line.ok()).is_err() {
-                break;
+/// What somebody types, a line at a time and only when one is wanted: what was typed before a question was on the
+/// screen is no answer to it.
+pub struct Keyboard {
+    want: std::sync::mpsc::Sender<()>,
+    lines: mpsc::Receiver<Option<String>>,
+    is_wanted: bool,
+}
+
+impl Keyboard {
+    /// Begins to listen.
+    pub fn new() -> Self {
+        let ((want, wanted), (typed, lines)) = (std::sync::mpsc::channel(), mpsc::channel(1));
+        // Reading a terminal cannot be given up, so it has a thread of its own, which ends with the program.
+        thread::spawn(move || {
+            let Ok(mut terminal) = File::open("/dev/tty").map(BufReader::new) else { return };
+            while wanted.recv().is_ok() {
+                let mut line = String::new();
+                // Nothing is read at Ctrl-D, which ends this answer and not the ones to come.
+                let line = terminal.read_line(&mut line).is_ok_and(|length| length > 0).then_some(line);
+                if typed.blocking_send(line).is_err() {
+                    return;
+                }
             }
+        });
+        Self { want, lines, is_wanted: false }
+    }
+
+    /// A question is about to be asked: what was typed so far does not count.
+    pub fn forget(&mut self, terminal: &Terminal) {
+        if let Some(input) = &terminal.input {
+            // A terminal that does not let us is no reason to stop.
+            tcflush(input, QueueSelector::IFlush).unwrap_or_default();
         }
-        drop(typed.blocking_send(None));
-    });
-    lines
+        if self.lines.try_recv().is_ok() {
+            self.is_wanted = false;
+        }
+    }
+
+    /// A line is wanted.
+    pub fn want(&mut self) {
+        if !self.is_wanted {
+            self.is_wanted = self.want.send(()).is_ok();
+        }
+    }
+
+    /// The line that was wanted; nothing when there is none to come.
+    pub async fn line(&mut self) -> Option<String> {
+        let line = self.lines.recv().await.flatten();
+        self.is_wanted = false;
+        line
+    }
 }

@@ -39,8 +39,12 @@ pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>, failed: Option<u16>
         }
         _ => reply.map(|f| f.code).or(status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ExecutionError),
     };
+    let hint = match code {
+        ErrorCode::SessionNotFound => "\nhint: Claude Code finds a session only in the folder where it began",
+        _ => "",
+    };
     let info = reply.and_then(|f| f.info.clone()).or(Some(subtype)).filter(|i| !i.is_empty() && i != "success");
-    Fault { info, ..Fault::new(code, message).with_status(status) }
+    Fault { info, ..Fault::new(code, message + hint).with_status(status) }
 }
 
 /// `api_retry`: a call of the model failed and is tried again.

@@ -1,8 +1,6 @@
 //! The session's rules for tools, as a policy file of Gemini CLI (`--policy`, TOML). A denied tool is not even shown to
 //! the model. The user's own rules stay: where they forbid, they win over what is merely allowed here.
 
-use std::fmt::Write as _;
-
 use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
 /// Above the built-in rules, below whatever the user has.
@@ -50,9 +48,7 @@ struct Rule<'a> {
 
 impl Rules {
     fn add(&mut self, rule: &Rule<'_>) {
-        let mut line = |key: &str, value: String| {
-            let _ = writeln!(self.0, "{key} = {value}");
-        };
+        let mut line = |key: &str, value: String| self.0.extend([key, " = ", value.as_str(), "\n"]);
         line("\n[[rule]]\ndecision", quoted(rule.decision));
         line("priority", rule.priority.to_string());
         if let Some(server) = rule.server {

@@ -135,7 +135,7 @@ impl Bus {
     /// A prompt was not taken: that is the end of its turn, unless another goes on.
     fn prompt_failed(&mut self, number: u64, fault: &Fault, scribe: &mut Scribe) {
         if let Some(text) = self.posted.take(number).filter(|_| !scribe.in_turn()) {
-            self.turn.refused(text, fault.clone(), scribe);
+            self.turn.refused(&text, fault.clone(), scribe);
         }
     }
 }
@@ -187,8 +187,8 @@ fn agents(list: Json<'_>) -> Info {
 
 impl super::turn::Turn {
     /// A prompt that OpenCode never took up is a turn that failed.
-    pub(super) fn refused(&mut self, prompt: String, fault: Fault, scribe: &mut Scribe) {
-        self.prompted(&Id::default(), Origin::Prompt, Some(&prompt), scribe);
+    pub(super) fn refused(&mut self, prompt: &str, fault: Fault, scribe: &mut Scribe) {
+        self.prompted(&Id::default(), Origin::Prompt, Some(prompt), scribe);
         self.fault = Some(fault);
         self.close(scribe);
     }

@@ -85,7 +85,7 @@ impl Bus {
             && !scribe.in_turn()
             && let Some(prompt) = self.posted.lost()
         {
-            return self.turn.refused(prompt, fault, scribe);
+            return self.turn.refused(&prompt, fault, scribe);
         }
         if fault.code == ErrorCode::Aborted {
             if self.main {

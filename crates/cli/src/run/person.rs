@@ -4,15 +4,12 @@ use std::{collections::VecDeque, io, time::Duration};
 
 use switchboard_engine::{CommandError, Session};
 use switchboard_event::{Body, Event, RequestOpened};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, interval},
-};
+use tokio::time::{Instant, interval};
 
 use super::{Run, signals::Signals};
 use crate::{
     failure::Failure,
-    terminal::{self, Terminal},
+    terminal::{Keyboard, Terminal},
     view::{Asking, Options, Output, Screen, Sink, Step, View},
 };
 
@@ -66,8 +63,8 @@ struct Person<'a> {
     open: VecDeque<RequestOpened>,
     asking: Option<Asking>,
     terminal: &'a Terminal,
-    /// Lines that are typed, once somebody must type; nothing means that the input was closed.
-    lines: Option<mpsc::Receiver<Option<String>>>,
+    /// What is typed, once somebody must type.
+    keyboard: Option<Keyboard>,
 }
 
 impl<'a> Person<'a> {
@@ -81,7 +78,7 @@ impl<'a> Person<'a> {
             open: VecDeque::new(),
             asking: None,
             terminal,
-            lines: None,
+            keyboard: None,
         }
     }
 
@@ -99,8 +96,9 @@ impl<'a> Person<'a> {
             }
             self.view.event(event, &mut self.out);
         }
+        let is_hidden = self.asking.is_none() || !self.out.is_empty();
         self.flush()?;
-        self.ask()
+        if is_hidden { self.ask() } else { Ok(()) }
     }
 
     /// Asks about the next request. What was being asked is asked again below whatever was shown since.
@@ -113,34 +111,42 @@ impl<'a> Person<'a> {
                 let text = asking.prompt_text();
                 self.terminal.echo(!asking.is_secret());
                 self.asking = Some(asking);
+                self.keyboard.get_or_insert_with(Keyboard::new).forget(self.terminal);
                 text
             }
         };
-        if self.lines.is_none() {
-            self.lines = Some(terminal::lines());
+        self.expect(&text)
+    }
+
+    /// Shows what is asked, and waits for a line.
+    fn expect(&mut self, text: &str) -> Result<(), Failure> {
+        self.view.aside(text, &mut self.out);
+        if let Some(keyboard) = &mut self.keyboard {
+            keyboard.want();
         }
-        self.view.pause(&mut self.out);
-        self.out.push(Sink::Activity, &text);
         self.flush()
     }
 
     fn stop_asking(&mut self) {
         if self.asking.take().is_some() {
             self.terminal.echo(true);
-            self.out.push(Sink::Activity, "\n");
         }
     }
 
     /// The next line that is typed; for ever, if nobody types.
     async fn typed(&mut self) -> Option<Option<String>> {
-        match &mut self.lines {
-            Some(lines) if self.asking.is_some() => Some(lines.recv().await.flatten()),
+        match &mut self.keyboard {
+            Some(keyboard) if self.asking.is_some() => Some(keyboard.line().await),
             _ => std::future::pending().await,
         }
     }
 
     async fn heard(&mut self, line: Option<String>) -> Result<(), Failure> {
         let Some(asking) = &mut self.asking else { return Ok(()) };
+        // Ctrl-D and a line that was not seen leave the cursor where it was.
+        if line.is_some() && !asking.is_secret() {
+            self.view.entered();
+        }
         let answer = match line {
             None => asking.closed(),
             Some(line) => match asking.line(&line) {
@@ -148,8 +154,7 @@ impl<'a> Person<'a> {
                 Step::Again(message) => {
                     let text = format!("{message}{}", asking.prompt());
                     self.terminal.echo(!asking.is_secret());
-                    self.out.push(Sink::Activity, &text);
-                    return self.flush();
+                    return self.expect(&text);
                 }
             },
         };
@@ -158,7 +163,7 @@ impl<'a> Person<'a> {
         self.open.pop_front();
         match self.session.answer(answer).await {
             Ok(()) | Err(CommandError::NotOpen | CommandError::Ended) => {}
-            Err(error) => self.out.push(Sink::Activity, &format!("{error}\n")),
+            Err(error) => self.view.aside(&format!("{error}\n"), &mut self.out),
         }
         self.flush()?;
         self.ask()

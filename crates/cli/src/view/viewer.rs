@@ -89,7 +89,7 @@ impl View {
     }
 
     /// The last message of the last turn, as the agent gave it.
-    #[must_use]
+    #[cfg(test)]
     pub fn last_message(&self) -> Option<&str> {
         self.last.text()
     }

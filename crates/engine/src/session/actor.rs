@@ -65,12 +65,12 @@ pub(crate) struct Actor {
     pub(super) ladder: Ladder,
     pub(super) replies: super::told::Replies,
     pub(super) tools: super::told::Tools,
+    /// The agent's own id of the session is written down.
+    pub(super) named: bool,
     /// Why it could not go on.
     pub(super) fault: Option<Fault>,
     pub(super) exit: Option<Exit>,
     pub(super) silent: bool,
-    /// The agent said who it is, and that is written down.
-    recognised: bool,
     pub(super) outcome: Outcome,
 }
 
@@ -101,10 +101,10 @@ impl Actor {
             ladder: Ladder::default(),
             replies: super::told::Replies::default(),
             tools: super::told::Tools::default(),
+            named: false,
             fault: None,
             exit: None,
             silent: false,
-            recognised: false,
             outcome: Outcome::default(),
         }
     }
@@ -216,17 +216,6 @@ impl Actor {
             self.todo.extend(effects.drain());
         }
         self.told(events);
-        self.recognise();
-    }
-
-    /// An agent may be slow to say who it is: the session has begun then, and can be continued all the same.
-    fn recognise(&mut self) {
-        if !self.recognised
-            && let Some(session) = self.parts.translator.agent_session()
-        {
-            self.recognised = true;
-            self.parts.journal.change().agent_session = Some(session.clone());
-        }
     }
 
     /// Something that the wire does not say.

@@ -18,7 +18,8 @@ impl Private {
         let random: String = secret.chars().take(8).collect();
         let name = format!("{pid}.{}.{random}", start_time(pid).unwrap_or_default());
         fs::DirBuilder::new().mode(0o700).recursive(true).create(parent)?;
-        let folder = parent.join(name);
+        // The agent looks from another folder.
+        let folder = fs::canonicalize(parent)?.join(name);
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
         Ok(Self(folder))
     }

@@ -34,6 +34,7 @@ const OPEN: usize = 256;
 impl Actor {
     /// Looks at what is told, and writes it down.
     pub(super) fn told(&mut self, events: Vec<Event>) {
+        self.learn_name();
         for mut event in events {
             let mut asked = None;
             match &mut event.body {
@@ -76,6 +77,15 @@ impl Actor {
             if let Some((request, item)) = asked {
                 self.asked(&request, item.as_ref());
             }
+        }
+    }
+
+    /// Who the session is to the agent. One that is slow to begin may say it long after its first event.
+    fn learn_name(&mut self) {
+        let name = self.parts.translator.agent_session();
+        if !self.named && name.is_some() {
+            self.named = true;
+            self.parts.journal.change().agent_session = name.cloned();
         }
     }
 

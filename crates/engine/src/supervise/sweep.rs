@@ -24,17 +24,26 @@ pub struct Swept {
     pub left: Vec<Process>,
 }
 
-/// How long the kernel may need for the processes of one round to die.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How often in a row nothing new must be seen before it is believed.
+const LOOKS: usize = 3;
+
+/// How long a sweep may take. All but hopeless cases take milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Kills every process that carries the mark of a session, the `known` ones as far as they still run, and all that
 /// descends from any of them. A pid that was given to another process since then is left alone, and so are we and
 /// those we descend from.
 pub fn sweep(session: &str, known: &[Process]) -> io::Result<Swept> {
     let mut hunt = Hunt::new(session, known)?;
-    while hunt.freeze()? && hunt.kill() {}
-    let left = hunt.left();
-    Ok(Swept { killed: hunt.found.len() - left.len(), left })
+    loop {
+        hunt.freeze()?;
+        hunt.kill();
+        let left = hunt.left()?;
+        // Those that are known and still there cannot be killed.
+        if hunt.is_late() || left.iter().all(|process| hunt.found.contains_key(process)) {
+            return Ok(hunt.result(left));
+        }
+    }
 }
 
 /// All that was found so far. Found processes are stopped before any is killed: else their children would lose their
@@ -44,80 +53,96 @@ struct Hunt<'a> {
     known: &'a [Process],
     /// We, and those we descend from.
     spared: Vec<u32>,
+    /// With a handle that becomes readable when it ends, unless we may not touch it.
     found: HashMap<Process, Option<OwnedFd>>,
-    alive: Vec<Process>,
+    deadline: Instant,
 }
 
 impl<'a> Hunt<'a> {
     fn new(session: &'a str, known: &'a [Process]) -> io::Result<Self> {
-        let all = process::all()?;
+        let parents: HashMap<_, _> = process::all()?.map(|stat| (stat.process.pid, stat.parent)).collect();
         let mut spared = vec![std::process::id()];
-        let parent_of = |pid| all.iter().find(|stat| stat.process.pid == pid).map(|stat| stat.parent);
-        while let Some(parent) = spared.last().and_then(|pid| parent_of(*pid)).filter(|pid| !spared.contains(pid)) {
+        let parent_of = |pid: &u32| parents.get(pid).copied();
+        while let Some(parent) = spared.last().and_then(parent_of).filter(|pid| !spared.contains(pid)) {
             spared.push(parent);
         }
-        Ok(Self { session, known, spared, found: HashMap::new(), alive: Vec::new() })
+        Ok(Self { session, known, spared, found: HashMap::new(), deadline: Instant::now() + PATIENCE })
     }
 
-    /// Stops all that is to be killed, until there is nothing new. Says whether there is anything to kill.
-    fn freeze(&mut self) -> io::Result<bool> {
-        self.alive.clear();
-        loop {
-            let targets = self.targets()?;
-            let new: Vec<_> = targets.into_iter().filter(|process| !self.alive.contains(process)).collect();
-            let new: Vec<_> =
-                new.into_iter().filter(|process| !matches!(self.found.get(process), Some(None))).collect();
-            if new.is_empty() {
-                return Ok(!self.alive.is_empty());
+    fn is_late(&self) -> bool {
+        self.deadline <= Instant::now()
+    }
+
+    /// Stops all that is to be killed, until there is nothing new.
+    fn freeze(&mut self) -> io::Result<()> {
+        let mut quiet = 0;
+        // A process that becomes another program at the moment when we look has no mark. So we look again, if there is
+        // anything to be found at all.
+        while quiet < LOOKS && !self.is_late() {
+            quiet = if self.freeze_once()? { 0 } else { quiet + 1 };
+            if self.found.is_empty() {
+                break;
             }
-            for process in new {
-                match process.kill(Signal::STOP) {
-                    Ok(handle) => {
-                        self.found.insert(process, Some(handle));
-                        self.alive.push(process);
-                    }
-                    Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {}
-                    Err(_) => drop(self.found.insert(process, None)),
-                }
+        }
+        Ok(())
+    }
+
+    /// Says whether there was anything new.
+    fn freeze_once(&mut self) -> io::Result<bool> {
+        let (mut all, mut roots, mut any) = (Vec::new(), Vec::new(), false);
+        for stat in process::all()? {
+            all.push(stat);
+            if self.is_root(stat) {
+                // At once: who forks and ends all the time would be another when we have seen them all.
+                any |= self.stop(stat);
+                roots.push(stat.process.pid);
             }
+        }
+        for stat in process::descendants(&all, roots) {
+            any |= self.stop(stat);
+        }
+        Ok(any)
+    }
+
+    fn is_root(&self, Stat { process, .. }: Stat) -> bool {
+        let is_ours = || self.known.contains(&process) || self.found.contains_key(&process);
+        !self.spared.contains(&process.pid) && (is_ours() || process.is_marked(self.session))
+    }
+
+    /// Says whether it was running, and is not any more.
+    fn stop(&mut self, Stat { process, is_dead, .. }: Stat) -> bool {
+        if is_dead || self.found.contains_key(&process) || self.spared.contains(&process.pid) {
+            return false;
+        }
+        match process.kill(Signal::STOP) {
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => false,
+            stopped => self.found.insert(process, stopped.ok()).is_none(),
         }
     }
 
-    fn targets(&self) -> io::Result<Vec<Process>> {
-        let all = process::all()?;
-        let is_root = |stat: &&Stat| {
-            let process = stat.process;
-            self.known.contains(&process) || self.found.contains_key(&process) || process.is_marked(self.session)
-        };
-        let spared = |pid: u32| self.spared.contains(&pid);
-        let roots: Vec<_> = all.iter().filter(|stat| !spared(stat.process.pid)).filter(is_root).copied().collect();
-        let below = process::descendants(&all, roots.iter().map(|stat| stat.process.pid));
-        let targets = roots.into_iter().chain(below);
-        Ok(targets.filter(|stat| !stat.is_dead && !spared(stat.process.pid)).map(|stat| stat.process).collect())
-    }
-
-    /// Kills what is stopped and waits for it to die. Says whether it did.
-    fn kill(&mut self) -> bool {
-        for process in &self.alive {
+    /// Kills what is stopped, and waits for it to die.
+    fn kill(&self) {
+        for process in self.found.keys() {
             drop(process.kill(Signal::KILL));
         }
-        let deadline = Instant::now() + PATIENCE;
-        let handles = self.alive.iter().filter_map(|process| self.found.get(process)?.as_ref());
-        handles.filter(|handle| !ends(handle, deadline)).count() == 0
+        for handle in self.found.values().flatten() {
+            self.wait_for_end(handle);
+        }
     }
 
-    fn left(&self) -> Vec<Process> {
-        let is_left = |process: &&Process| {
-            let stat = Stat::of(process.pid);
-            stat.is_some_and(|stat| stat.process == **process && !stat.is_dead)
-        };
-        self.found.keys().filter(is_left).copied().collect()
+    fn wait_for_end(&self, handle: &OwnedFd) {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).ok();
+        poll(&mut [PollFd::new(handle, PollFlags::IN)], timeout.as_ref()).ok();
     }
-}
 
-/// Waits until a process has ended.
-fn ends(handle: &OwnedFd, deadline: Instant) -> bool {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let timeout = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
-    matches!(poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&timeout)), Ok(1..))
+    fn left(&self) -> io::Result<Vec<Process>> {
+        let is_left = |stat: &Stat| !stat.is_dead && self.is_root(*stat);
+        Ok(process::all()?.filter(is_left).map(|stat| stat.process).collect())
+    }
+
+    fn result(mut self, left: Vec<Process>) -> Swept {
+        left.iter().for_each(|process| drop(self.found.remove(process)));
+        Swept { killed: self.found.len(), left }
+    }
 }

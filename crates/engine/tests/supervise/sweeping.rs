@@ -38,7 +38,9 @@ fn marked_processes_and_their_descendants_are_killed() {
     let mut stray = Stray::start(&["deaf-parent-of", "runaway"], &session);
     let mut orphan = Stray::start(&["leave-behind", "runaway"], &session);
     let processes = [stray.introduced(), stray.introduced(), orphan.introduced()];
-    assert_eq!(sweep(&session, &[]).unwrap(), Swept { killed: 3, left: Vec::new() });
+    let swept = sweep(&session, &[]).unwrap();
+    // The one that leaves a runaway behind may not have left yet.
+    assert!((3..=4).contains(&swept.killed) && swept.left.is_empty(), "{swept:?}");
     assert!(!processes.into_iter().any(is_alive));
     assert_eq!(sweep(&session, &processes).unwrap(), Swept::default());
 }
@@ -66,7 +68,7 @@ fn another_process_with_the_same_pid_is_left_alone() {
 #[test]
 fn a_mark_that_only_begins_the_same_is_another() {
     let session = session();
-    let mut stray = Stray::start(&["sleep"], &format!("{session}0"));
+    let mut stray = Stray::start(&["sleep"], &format!("{session}-other"));
     let process = stray.introduced();
     assert_eq!(sweep(&session, &[]).unwrap(), Swept::default());
     assert!(is_alive(process));

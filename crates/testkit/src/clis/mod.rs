@@ -22,6 +22,12 @@ pub struct Cli {
     pub program: &'static str,
     /// The source that reads what it prints when it is started with one prompt.
     pub source: &'static str,
+    /// The source that reads it when Switchboard runs it.
+    pub live: &'static str,
+    /// What a fake must speak to be put in its place, if one can.
+    pub fake: Option<&'static str>,
+    /// The variable with its key, if it cannot do without.
+    pub key: Option<&'static str>,
     /// What it finds in its home and in its environment.
     pub setup: fn(&Places<'_>) -> Setup,
     /// How it is started with one prompt, everything allowed.

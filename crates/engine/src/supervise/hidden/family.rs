@@ -1,8 +1,8 @@
-//! Killing all our descendants, one round of it.
+//! Killing all our descendants, one round of it. Whoever is not our child becomes it when its parent dies.
 
 use rustix::{
     io::Errno,
-    process::{Signal, getpgrp, getpid, kill_process_group},
+    process::{Signal, getpgrp, getpid, kill_process, kill_process_group},
 };
 
 use super::super::process::{self, Stat, from_pid, to_pid};
@@ -16,20 +16,28 @@ pub struct Family {
     pub refused: usize,
 }
 
-/// Kills every descendant. Those born meanwhile are for the next round.
+/// Kills our children and their process groups. It takes so little time that also who forks all the time cannot get
+/// away: from the look at the list to the signal it is less than a process needs to start another.
+pub fn kill_children() {
+    for pid in process::children(from_pid(getpid())).into_iter().filter_map(to_pid) {
+        // None of them was reaped, so the number is still the child's, and so is a group of that number.
+        kill_process_group(pid, Signal::KILL).ok();
+        kill_process(pid, Signal::KILL).ok();
+    }
+}
+
+/// Kills every descendant. Slower, but it also finds those whose parents hang in the kernel.
 pub fn kill() -> Family {
     let own = from_pid(getpid());
-    let all = process::all().unwrap_or_default();
+    let all: Vec<_> = process::all().into_iter().flatten().collect();
     let descendants = process::descendants(&all, [own]);
     descendants.iter().filter(|stat| stat.parent == own).for_each(kill_group);
     let mut family = Family::default();
     for stat in descendants.iter().filter(|stat| !stat.is_dead) {
         family.found += 1;
-        let refused = stat
-            .process
-            .kill(Signal::KILL)
-            .is_err_and(|error| error.raw_os_error() == Some(Errno::PERM.raw_os_error()));
-        family.refused += usize::from(refused);
+        let killed = stat.process.kill(Signal::KILL);
+        let is_refused = killed.is_err_and(|error| error.raw_os_error() == Some(Errno::PERM.raw_os_error()));
+        family.refused += usize::from(is_refused);
     }
     family
 }

@@ -37,6 +37,9 @@ use super::{
 /// Signals that would end us. What they mean for a session is decided by the engine.
 const SURVIVED: &[Signal] = &[Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2];
 
+/// How often we look for children only, before we look for all descendants.
+const ROUNDS: usize = 50;
+
 /// How long we try to get rid of processes that we may not kill.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -170,21 +173,35 @@ impl Supervisor {
         }
     }
 
-    /// Kills all descendants until there are none.
+    /// Kills all descendants until there are none, but for those that we may not kill.
     fn bury(&mut self) {
         let mut helpless: Option<Instant> = None;
         let left = loop {
-            let family = family::kill();
-            if self.childless() {
+            if self.bury_children() {
                 break 0;
             }
-            helpless = if family.refused == family.found { helpless.or_else(|| Some(Instant::now())) } else { None };
+            let family = family::kill();
+            let is_helpless = family.found > 0 && family.refused == family.found;
+            helpless = if is_helpless { helpless.or_else(|| Some(Instant::now())) } else { None };
             if helpless.is_some_and(|since| since.elapsed() > PATIENCE) {
                 break family.refused;
             }
-            self.wait_for_deaths();
         };
         self.report(Report::Gone(left));
+    }
+
+    /// Kills children, and those who become our children by that, for as long as some die. True if none is left.
+    fn bury_children(&mut self) -> bool {
+        for _ in 0..ROUNDS {
+            family::kill_children();
+            if self.childless() {
+                return true;
+            }
+            if !self.wait_for_a_death() {
+                break;
+            }
+        }
+        false
     }
 
     /// No child is left, so no descendant is: orphans become our children.
@@ -194,16 +211,21 @@ impl Supervisor {
                 Ok(None) => return false,
                 Ok(Some((pid, status))) if pid == self.agent => self.report_exit(exit(status)),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
+                // There is no other error.
                 Err(_) => return true,
             }
         }
     }
 
-    /// Sleeps until a child dies, or a little, since a grandchild's death is not told.
-    fn wait_for_deaths(&mut self) {
+    /// Sleeps until a child dies. Not for long: a grandchild's death is not told. Says whether one did.
+    fn wait_for_a_death(&mut self) -> bool {
         let timeout = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
         poll(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&timeout)).ok();
-        while matches!(self.signals.read(&mut [0; 64]), Ok(1..)) {}
+        let mut died = false;
+        while matches!(self.signals.read(&mut [0; 64]), Ok(1..)) {
+            died = true;
+        }
+        died
     }
 
     fn report_exit(&mut self, exit: Exit) {
