@@ -51,6 +51,8 @@ impl Actor {
                         self.parts.journal.change().state = Some(State::Running);
                     }
                 }
+                // Also one that nobody asked for: work in the background woke it.
+                Body::TurnStarted(_) => self.busy = true,
                 Body::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
                         self.parts.journal.change().title = Some(title);
