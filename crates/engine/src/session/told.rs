@@ -51,6 +51,8 @@ impl Actor {
                         self.parts.journal.change().state = Some(State::Running);
                     }
                 }
+                // In a one-shot nobody else says that it could start.
+                Body::TurnStarted(_) => self.outcome.started = true,
                 Body::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
                         self.parts.journal.change().title = Some(title);
