@@ -1,8 +1,14 @@
 //! What an agent did, as Switchboard tells it, and the questions that scenarios have about it.
 
-use anyhow::{Context as _, ensure};
-use switchboard_event::{Body, Change, Command, Details, Event, Item, SessionEnded, Status, TurnCompleted, Usage};
-use switchboard_testkit::{model::Request, stage::Ended};
+use anyhow::{Context as _, anyhow, ensure};
+use switchboard_event::{
+    Body, Change, Command, Details, EndReason, Event, Item, RequestResolved, SessionEnded, Status, TurnCompleted, Usage,
+};
+use switchboard_testkit::{
+    ledger::{Ledger, Reuse},
+    model::Request,
+    stage::Ended,
+};
 
 /// What an agent did.
 pub struct Heard {
@@ -25,6 +31,54 @@ impl Heard {
             Body::ItemCompleted(item) => Some(&**item),
             _ => None,
         })
+    }
+
+    /// It ended with this exit code and for this reason, and everything that began has ended.
+    pub fn ends(&self, code: i32, reason: EndReason) -> anyhow::Result<&SessionEnded> {
+        let session = self.session()?;
+        ensure!(self.ended.code == Some(code), "not exit code {code}: {session:?}\n{}", self.ended.shown());
+        ensure!(session.reason == reason, "not {reason:?}: {session:?}\n{}", self.ended.shown());
+        self.is_closed()?;
+        Ok(session)
+    }
+
+    /// Everything that began has ended. Only the first run of a session can be looked at so.
+    pub fn is_closed(&self) -> anyhow::Result<()> {
+        if self.events.first().is_some_and(|first| first.seq > 1) {
+            return Ok(());
+        }
+        let mut ledger = Ledger::new(Reuse::InAnotherReply);
+        // The records themselves are not known here.
+        let events = self.events.iter().map(|event| Event { native: None, cause: None, ..event.clone() });
+        let seen = { events }.try_for_each(|event| ledger.see(&event)).and_then(|()| ledger.finish());
+        seen.map_err(|broken| anyhow!("{broken}\n{}", self.ended.shown()))
+    }
+
+    /// All that the agent thought.
+    pub fn thoughts(&self) -> String {
+        let thought = self.items().filter_map(|item| match &item.details {
+            Details::Reasoning(reasoning) => reasoning.text.clone().or_else(|| reasoning.summary.clone()),
+            _ => None,
+        });
+        thought.collect()
+    }
+
+    /// What became of what the agent asked.
+    pub fn resolutions(&self) -> Vec<&RequestResolved> {
+        let resolved = self.events.iter().filter_map(|event| match &event.body {
+            Body::RequestResolved(resolved) => Some(&**resolved),
+            _ => None,
+        });
+        resolved.collect()
+    }
+
+    /// What Switchboard or the agent remarked.
+    pub fn notices(&self) -> String {
+        let remarks = self.events.iter().filter_map(|event| match &event.body {
+            Body::Notice(notice) => notice.text.clone(),
+            _ => None,
+        });
+        remarks.collect::<Vec<_>>().join("\n")
     }
 
     /// All that the agent said, without thoughts.
@@ -97,4 +151,9 @@ impl Heard {
         ensure!(heard == said, "input, cache read, cache write, output: heard {heard:?}, the model said {said:?}");
         Ok(())
     }
+}
+
+/// The lines that are there to their end.
+pub fn complete(printed: &str) -> impl Iterator<Item = &str> {
+    printed.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
 }

@@ -2,6 +2,7 @@
 //! cargo's, because it needs the pinned agents and a place without network: `cargo xtask live` sees to both.
 
 mod heard;
+mod inside;
 mod play;
 mod scenarios;
 mod table;

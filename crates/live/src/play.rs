@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long processes may take to go after a scenario.
-const GOING: Duration = Duration::from_secs(5);
+pub const GOING: Duration = Duration::from_secs(5);
 
 type Part = (&'static Cli, &'static Scenario);
 

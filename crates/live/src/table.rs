@@ -3,8 +3,8 @@
 use switchboard_testkit::clis::Cli;
 
 use crate::{
-    scenarios::{one_shot, script},
-    trial::Trial,
+    scenarios::{approvals, continued, fakes, one_shot, refused, run, same, sandbox, script, stops},
+    trial::{Trial, abilities},
 };
 
 /// Something that must hold when an agent runs.
@@ -28,8 +28,49 @@ impl Scenario {
     }
 }
 
+/// A fake can be put in its place.
+fn is_faked(cli: &Cli) -> bool {
+    cli.fake.is_some()
+}
+
 /// All of them.
 pub const SCENARIOS: &[Scenario] = &[
+    Scenario::new("run says a text", run::text),
+    Scenario::new("run runs commands", run::command),
+    Scenario::new("run changes a file", run::file),
+    Scenario::new("approval with nobody there", approvals::nobody).only(|cli| abilities(cli).approvals),
+    Scenario::new("approval by a rule", approvals::allowed).only(|cli| abilities(cli).approvals),
+    Scenario::new("approval of a blocked tool", approvals::blocked).only(|cli| abilities(cli).approvals),
+    Scenario::new("approval by a person", approvals::person).only(|cli| abilities(cli).approvals),
+    Scenario::new("approval by nobody on a terminal", approvals::hangs_up).only(|cli| abilities(cli).approvals),
+    Scenario::new("approval by a client", continued::answered).only(|cli| abilities(cli).approvals),
+    Scenario::new("session stays for more prompts", continued::session),
+    Scenario::new("session goes on after an interrupt", continued::interrupted).only(|cli| abilities(cli).interrupt),
+    Scenario::new("session is continued and copied", continued::resumed).only(|cli| abilities(cli).resume),
+    Scenario::new("stop in the middle of a text", stops::text),
+    Scenario::new("stop in the middle of a command", stops::command),
+    Scenario::new("stop by a time-out", stops::time_out),
+    Scenario::new("stop by a crash of the agent", stops::crash),
+    Scenario::new("stop by a kill of switchboard", stops::killed),
+    Scenario::new("sandbox for reading", sandbox::read_only),
+    Scenario::new("sandbox for the workspace", sandbox::workspace_write),
+    Scenario::new("same live and translated", same::same),
+    Scenario::new("refused before the start", refused::before_the_start),
+    Scenario::new("refused without a key", refused::key).only(|cli| cli.key.is_some()),
+    Scenario::new("fails with a model that is not there", refused::model),
+    Scenario::new("fails with an error of the API", refused::api),
+    Scenario::new("fake crashes in a line", fakes::crash).only(is_faked),
+    Scenario::new("fake ignores signals", fakes::stubborn).only(is_faked),
+    Scenario::new("fake leaves children", fakes::children).only(is_faked),
+    Scenario::new("fake outlives switchboard", fakes::killed).only(is_faked),
+    Scenario::new("fake prints garbage", fakes::garbage).only(is_faked),
+    Scenario::new("fake ends without a result", fakes::silent_end).only(is_faked),
+    Scenario::new("fake ends before it begins", fakes::no_start).only(is_faked),
+    Scenario::new("fake closes its output", fakes::mute).only(is_faked),
+    Scenario::new("fake does nothing more", fakes::idle).only(is_faked),
+    Scenario::new("fake prints a huge line", fakes::huge).only(|cli| cli.fake == Some("stream-json")),
+    Scenario::new("fake hangs in the handshake", fakes::handshake).only(is_faked),
+    Scenario::new("fake asks and nobody answers", fakes::unanswered).only(is_faked),
     Scenario::new("one shot says a text", one_shot::text),
     Scenario::new("one shot runs a command", one_shot::command),
     Scenario::new("one shot runs two commands together", one_shot::parallel),

@@ -53,6 +53,7 @@ impl Bus {
             Route::Reply(id) => self.reply_sent(id, &body, scribe),
             Route::Reject(id) => self.reject_sent(id, scribe),
             _ if path.ends_with("/abort") => {
+                self.stopped = true;
                 scribe.interrupted();
                 scribe.notice(Notice::new(Topic::Interrupt));
             }
@@ -62,6 +63,7 @@ impl Bus {
     }
 
     fn prompt_sent(&mut self, number: u64, body: &Object<'_>) {
+        self.stopped = false;
         let parts = body.array("parts").into_iter().map(Json::object);
         let texts: Vec<_> = parts.filter_map(|part| part.filled("text")).collect();
         // Without words it only asks for an answer to what was said before.
@@ -133,7 +135,7 @@ impl Bus {
     /// A prompt was not taken: that is the end of its turn, unless another goes on.
     fn prompt_failed(&mut self, number: u64, fault: &Fault, scribe: &mut Scribe) {
         if let Some(text) = self.posted.take(number).filter(|_| !scribe.in_turn()) {
-            self.turn.refused(text, fault.clone(), scribe);
+            self.turn.refused(&text, fault.clone(), scribe);
         }
     }
 }
@@ -185,8 +187,8 @@ fn agents(list: Json<'_>) -> Info {
 
 impl super::turn::Turn {
     /// A prompt that OpenCode never took up is a turn that failed.
-    pub(super) fn refused(&mut self, prompt: String, fault: Fault, scribe: &mut Scribe) {
-        self.prompted(&Id::default(), Origin::Prompt, Some(&prompt), scribe);
+    pub(super) fn refused(&mut self, prompt: &str, fault: Fault, scribe: &mut Scribe) {
+        self.prompted(&Id::default(), Origin::Prompt, Some(prompt), scribe);
         self.fault = Some(fault);
         self.close(scribe);
     }

@@ -84,7 +84,7 @@ impl Client {
     }
 
     /// The same with other limits.
-    #[must_use]
+    #[cfg(test)]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }

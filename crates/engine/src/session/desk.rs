@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use switchboard_agents::{Abilities, Answer, Decision};
-use switchboard_event::{About, Id, RequestOpened};
+use switchboard_event::{About, Id, OptionKind, RequestOpened};
 
 use crate::CommandError;
 
@@ -15,6 +15,8 @@ pub struct Desk {
 
 struct Open {
     about: About,
+    /// The options that the agent offered, and what each means.
+    options: BTreeMap<String, OptionKind>,
     /// The questions, and whether one may be answered in own words.
     questions: BTreeMap<String, Choices>,
     /// An answer is on its way to the agent.
@@ -33,7 +35,8 @@ impl Desk {
             let labels = question.choices.iter().map(|choice| choice.label.clone()).collect();
             (question.id.clone(), Choices { labels, free_text: question.free_text || question.choices.is_empty() })
         });
-        let open = Open { about: request.about, questions: questions.collect(), answered: false };
+        let options = request.options.iter().map(|option| (option.id.clone(), option.kind)).collect();
+        let open = Open { about: request.about, options, questions: questions.collect(), answered: false };
         self.open.insert(request.request.clone(), open);
     }
 
@@ -62,6 +65,13 @@ fn check(open: &Open, answer: &Answer, abilities: &Abilities) -> Result<(), Comm
     if answer.input.is_some() && !abilities.changed_input {
         return bad("this agent does not take another input than the one it asked for".to_owned());
     }
+    if let Some(option) = &answer.option {
+        match open.options.get(option) {
+            None => return bad(format!("there is no option `{option}`")),
+            Some(kind) if is_yes(*kind) != allowed => return bad(format!("`{option}` means the opposite")),
+            Some(_) => {}
+        }
+    }
     if !allowed {
         return Ok(());
     }
@@ -79,10 +89,14 @@ fn check(open: &Open, answer: &Answer, abilities: &Abilities) -> Result<(), Comm
     Ok(())
 }
 
+fn is_yes(kind: OptionKind) -> bool {
+    matches!(kind, OptionKind::AllowOnce | OptionKind::AllowSession | OptionKind::AllowAlways)
+}
+
 #[cfg(test)]
 mod tests {
     use switchboard_agents::{Abilities, Answer, Decision};
-    use switchboard_event::{About, Choice, Id, Question, RequestOpened};
+    use switchboard_event::{About, Choice, Id, OptionKind, Question, RequestOpened, RequestOption};
 
     use super::Desk;
 
@@ -128,5 +142,24 @@ mod tests {
         let changed = Answer { input: Some(switchboard_event::raw(&1)), ..answer(Decision::Allow, &[("q", "A")]) };
         assert!(desk.take(&changed, &Abilities::NONE).is_err());
         desk.take(&answer(Decision::Decline, &[]), &Abilities::NONE).unwrap();
+    }
+
+    #[test]
+    fn an_option_must_be_offered_and_mean_what_is_decided() {
+        let option = |id: &str, kind| RequestOption { id: id.to_owned(), label: id.to_owned(), kind };
+        let options = vec![option("once", OptionKind::AllowOnce), option("never", OptionKind::Reject)];
+        let mut desk = Desk::default();
+        desk.opened(&RequestOpened { request: Id::from("r"), options, ..RequestOpened::default() });
+        let choose = |decision, option: &str| Answer { option: Some(option.to_owned()), ..answer(decision, &[]) };
+        for bad in [
+            choose(Decision::Allow, "unheard of"),
+            choose(Decision::Allow, "never"),
+            choose(Decision::Decline, "once"),
+            choose(Decision::Cancel, "once"),
+        ] {
+            assert!(desk.take(&bad, &Abilities::NONE).is_err(), "{bad:?}");
+            assert!(desk.is_waiting(), "it stays open");
+        }
+        desk.take(&choose(Decision::Allow, "once"), &Abilities::NONE).unwrap();
     }
 }

@@ -41,7 +41,7 @@ pub enum StartError {
         program: String,
     },
     /// There is one, but it cannot be run.
-    #[error("cannot run `{program}`: {cause}")]
+    #[error("cannot run `{program}`: {cause}\nhint: it must be a program that you may execute: chmod +x {program}")]
     NotExecutable {
         /// As it was named.
         program: String,

@@ -1,4 +1,12 @@
 //! The scenarios, by what they are about. They go through the table of agents and name none.
 
+pub mod approvals;
+pub mod continued;
+pub mod fakes;
 pub mod one_shot;
+pub mod refused;
+pub mod run;
+pub mod same;
+pub mod sandbox;
 pub mod script;
+pub mod stops;

@@ -8,9 +8,13 @@ pub const CLI: Cli = Cli {
     name: "claude",
     program: "claude",
     source: "claude",
+    live: "claude",
+    fake: Some("stream-json"),
+    key: Some("ANTHROPIC_API_KEY"),
     setup,
     one_shot,
     gives_up: true,
+    terse: false,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -8,9 +8,13 @@ pub const CLI: Cli = Cli {
     name: "codex",
     program: "codex",
     source: "codex",
+    live: "codex:app-server",
+    fake: None,
+    key: None,
     setup,
     one_shot,
     gives_up: true,
+    terse: false,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

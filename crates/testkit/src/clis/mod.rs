@@ -22,12 +22,20 @@ pub struct Cli {
     pub program: &'static str,
     /// The source that reads what it prints when it is started with one prompt.
     pub source: &'static str,
+    /// The source that reads it when Switchboard runs it.
+    pub live: &'static str,
+    /// What a fake must speak to be put in its place, if one can.
+    pub fake: Option<&'static str>,
+    /// The variable with its key, if it cannot do without.
+    pub key: Option<&'static str>,
     /// What it finds in its home and in its environment.
     pub setup: fn(&Places<'_>) -> Setup,
     /// How it is started with one prompt, everything allowed.
     pub one_shot: fn(&str) -> OneShot,
     /// It gives up soon when a connection breaks off, and does not try again for minutes.
     pub gives_up: bool,
+    /// When Switchboard runs it, it does not tell what a command printed or how it ended, and of the cost only sums.
+    pub terse: bool,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.

@@ -8,9 +8,13 @@ pub const CLI: Cli = Cli {
     name: "opencode",
     program: "opencode",
     source: "opencode:run",
+    live: "opencode",
+    fake: None,
+    key: None,
     setup,
     one_shot,
     gives_up: false,
+    terse: false,
     shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "write", input: json!({ "filePath": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -23,6 +23,9 @@ use super::{
     stream,
 };
 
+/// A model with this in its name is one that the API does not know.
+pub const NO_MODEL: &str = "no-such-model";
+
 /// Where requests are answered.
 pub struct Desk {
     /// Every request.
@@ -67,6 +70,7 @@ impl Desk {
     fn plan(&self, api: &dyn Api, question: &Question, turn: &Turn) -> Plan {
         let id = || format!("{:04}", self.book.number());
         let plan = match &question.side {
+            _ if question.model.contains(NO_MODEL) => Plan::Fail(404),
             Some(side) => Plan::Answer(side.answer()),
             None => plan(turn, self.book.failures(&turn.prompt, turn.step), id),
         };

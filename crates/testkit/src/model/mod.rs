@@ -29,6 +29,7 @@ mod side;
 mod stream;
 
 pub use answer::{Answer, Bit, End, Piece, Usage};
+pub use exchange::NO_MODEL;
 pub use record::Request;
 pub use server::Model;
 pub use side::Side;

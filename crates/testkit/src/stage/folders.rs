@@ -118,6 +118,13 @@ impl Stage {
         Running::start(self.command(program, args))
     }
 
+    /// Starts a program with a terminal of its own, which `setsid` makes its controlling one.
+    pub fn on_terminal(&self, program: &Path, args: &[&str]) -> anyhow::Result<Running> {
+        let mut command = self.command(Path::new("setsid"), &["--ctty"]);
+        command.arg(program).args(args).env("TERM", "xterm-256color");
+        Running::on_terminal(command)
+    }
+
     /// Runs a program to its end.
     pub fn run(&self, program: &Path, args: &[&str], stdin: &str) -> anyhow::Result<Ended> {
         let mut running = self.start(program, args)?;

@@ -40,3 +40,11 @@ fn process(pid: i32, mark: &str, root: &Path) -> Option<Left> {
     let command = command.trim_end().to_owned();
     ((marked || inside) && !command.is_empty()).then_some(Left { pid, command })
 }
+
+/// The processes that a process started and that are still its own.
+#[must_use]
+pub fn children(parent: i32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}

@@ -15,8 +15,9 @@ mod folders;
 mod left;
 mod network;
 mod running;
+mod terminal;
 
 pub use folders::{Programs, Stage};
-pub use left::Left;
+pub use left::{Left, children};
 pub use network::isolated;
 pub use running::{Ended, Running};

@@ -1,8 +1,8 @@
 //! A program that runs on the stage: what it prints can be waited for, and nothing waits for ever.
 
 use std::{
-    io::{Read, Write as _},
-    process::{Child, ChildStdin, Command, Stdio},
+    io::{self, Read, Write},
+    process::{Child, Command, Stdio},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -10,6 +10,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::terminal::Terminal;
 
 /// The longest that anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -24,7 +26,7 @@ const SHOWN: usize = 1_500;
 pub struct Running {
     name: String,
     child: Child,
-    stdin: Option<ChildStdin>,
+    stdin: Option<Box<dyn Write + Send>>,
     stdout: Printed,
     stderr: Printed,
 }
@@ -48,10 +50,23 @@ impl Running {
         let name = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
-        let stdin = child.stdin.take();
+        let stdin = child.stdin.take().map(|stdin| Box::new(stdin) as _);
         let stdout = Printed::by(child.stdout.take().context("no stdout")?);
         let stderr = Printed::by(child.stderr.take().context("no stderr")?);
         Ok(Self { name, child, stdin, stdout, stderr })
+    }
+
+    /// Starts a program that has a terminal of its own: what is said is typed, and all that it shows is its output. The
+    /// command must make the terminal on its input its own.
+    pub fn on_terminal(mut command: Command) -> anyhow::Result<Self> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let Terminal { ours, theirs } = Terminal::new().context("no terminal")?;
+        command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
+        let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        // The program's own descriptors must be the last ones, or its end is not seen.
+        drop(command);
+        let (stdout, stderr) = (Printed::by(ours.try_clone()?), Printed::by(io::empty()));
+        Ok(Self { name, child, stdin: Some(Box::new(ours)), stdout, stderr })
     }
 
     /// Its number.

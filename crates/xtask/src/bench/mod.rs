@@ -4,6 +4,7 @@
 pub mod floor;
 mod memory;
 mod programs;
+mod run;
 mod table;
 mod translate;
 
@@ -14,6 +15,7 @@ use clap::Subcommand;
 pub enum Bench {
     Translate(translate::Translate),
     Memory(memory::Memory),
+    Run(run::Run),
 }
 
 /// Runs the command.
@@ -21,5 +23,6 @@ pub fn run(args: &Bench) -> anyhow::Result<()> {
     match args {
         Bench::Translate(args) => translate::run(args),
         Bench::Memory(args) => memory::run(args),
+        Bench::Run(args) => run::run(args),
     }
 }

@@ -1,0 +1,305 @@
+//! When a turn is over, and what becomes of one that neither goes on nor ends.
+
+use serde_json::json;
+
+use super::{OVER, WORKING, check};
+
+#[test]
+fn a_turn_is_over_when_the_reply_is_complete_and_the_session_rests() {
+    check(&format!(
+        r#"{WORKING}
+        done 2 to 1
+        busy
+        > {{"disarm":"work"}}
+        idle
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"completed"}}}}
+        {{"in":{{"type":"session.idle","properties":{{"sessionID":"ses_1"}}}}}}
+        {{"cmd":"close"}}
+        > "done""#
+    ));
+}
+
+#[test]
+fn after_an_error_it_rests_twice_and_a_prompt_in_between_waits() {
+    check(&format!(
+        r#"{WORKING}
+        error APIError
+        idle
+        > {{"arm":"end"}}
+        {{"cmd":{{"prompt":{{"text":"next"}}}}}}
+        failed 2 to 1
+        > {{"disarm":"end"}}
+        > {{"arm":"rest"}}
+        = {{"kind":"turn.completed","data":{{"status":"failed","error":{{"message":"no"}}}}}}
+        idle
+        {OVER}
+        > {{"http":{{"id":4,"path":"/session/ses_1/prompt_async","body":{{"parts":[{{"text":"next"}}]}}}}}}
+        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"arm":"work"}}"#
+    ));
+}
+
+#[test]
+fn should_the_second_rest_be_missed_time_tells() {
+    check(&format!(
+        r#"{WORKING}
+        error APIError
+        idle
+        > {{"arm":"end"}}
+        failed 2 to 1
+        > {{"disarm":"end"}}
+        > {{"arm":"rest"}}
+        {{"timer":"rest"}}
+        {OVER}
+        > "settled""#
+    ));
+}
+
+#[test]
+fn an_end_that_was_missed_is_asked_for() {
+    let user = json!({ "id": "msg_1", "sessionID": "ses_1", "role": "user", "time": { "created": 2000 } });
+    let said = json!({ "id": "prt_1", "messageID": "msg_1", "type": "text", "text": "go" });
+    let time = json!({ "created": 2000, "completed": 3000 });
+    let reply = json!({ "id": "msg_2", "sessionID": "ses_1", "role": "assistant", "parentID": "msg_1", "time": time, "finish": "stop" });
+    let time = json!({ "start": 2000, "end": 2500 });
+    let answer = json!({ "id": "prt_2", "messageID": "msg_2", "type": "text", "text": "Hi.", "time": time });
+    let all = json!([{ "info": user, "parts": [said] }, { "info": reply, "parts": [answer] }]);
+    check(&format!(
+        r#"{WORKING}
+        idle
+        > {{"arm":"end"}}
+        {{"timer":"end"}}
+        > {{"http":{{"id":4,"method":"GET","path":"/session/ses_1/message"}}}}
+        > {{"http":{{"id":5,"path":"/session/status"}}}}
+        > {{"http":{{"id":6,"path":"/permission"}}}}
+        > {{"http":{{"id":7,"path":"/question"}}}}
+        {{"in":{{"id":4,"method":"GET","path":"/session/ses_1/message","status":200,"body":{all}}}}}
+        {OVER}
+        > "settled"
+        = {{"kind":"item.completed","data":{{"item":{{"type":"agent_message","text":"Hi."}}}}}}
+        = {{"kind":"turn.completed","data":{{"status":"completed"}}}}"#
+    ));
+}
+
+#[test]
+fn a_prompt_that_is_forgotten_is_remembered() {
+    // Stored while the turn was ending, and never taken up.
+    check(&format!(
+        r#"{WORKING}
+        {{"cmd":{{"prompt":{{"text":"more"}}}}}}
+        > {{"http":{{"id":4,"path":"/session/ses_1/prompt_async"}}}}
+        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        user 3
+        says 3 more
+        = {{"kind":"item.completed","data":{{"item":{{"type":"user_message","queued":true}}}}}}
+        done 2 to 1
+        idle
+        {OVER}
+        > {{"http":{{"id":5,"path":"/session/ses_1/prompt_async","body":{{"parts":[]}}}}}}
+        {{"in":{{"id":5,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"arm":"work"}}
+        user 4
+        busy
+        > {{"disarm":"work"}}
+        reply 5 to 4
+        = {{"kind":"turn.started"}}
+        done 5 to 4
+        idle
+        {OVER}
+        > "settled""#
+    ));
+}
+
+#[test]
+fn a_prompt_that_nothing_is_done_about_is_said_again_twice() {
+    check(&format!(
+        r#"
+        {{"cmd":{{"prompt":{{"text":"go"}}}}}}
+        > {{"http":{{"id":3}}}}
+        {{"in":{{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"arm":"work"}}
+        user 1
+        says 1 go
+        {{"in":{{"type":"server.heartbeat","properties":{{}}}}}}
+        {}
+        {{"timer":"work"}}"#,
+        [4, 5]
+            .map(|id| format!(
+                r#"{{"timer":"work"}}
+        > {{"http":{{"id":{id},"path":"/session/ses_1/prompt_async","body":{{"parts":[]}}}}}}
+        {{"in":{{"id":{id},"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"arm":"work"}}"#
+            ))
+            .join("\n")
+    ));
+}
+
+#[test]
+fn a_prompt_joins_the_turn_that_goes_on() {
+    check(&format!(
+        r#"{WORKING}
+        {{"cmd":{{"prompt":{{"text":"more"}}}}}}
+        > {{"http":{{"id":4,"path":"/session/ses_1/prompt_async"}}}}
+        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        user 3
+        says 3 more
+        done 2 to 1
+        reply 4 to 3
+        done 4 to 3
+        idle
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed"}}"#
+    ));
+}
+
+#[test]
+fn a_turn_does_not_settle_while_a_prompt_is_on_its_way() {
+    check(&format!(
+        r#"{WORKING}
+        {{"cmd":{{"prompt":{{"text":"more"}}}}}}
+        > {{"http":{{"id":4}}}}
+        done 2 to 1
+        idle
+        {OVER}
+        > {{"arm":"work"}}
+        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"arm":"work"}}
+        user 3
+        says 3 more
+        = {{"kind":"turn.started","data":{{"prompt":"more"}}}}
+        busy
+        > {{"disarm":"work"}}
+        reply 4 to 3
+        done 4 to 3
+        idle
+        {OVER}
+        > "settled""#
+    ));
+}
+
+#[test]
+fn a_turn_is_stopped_by_an_abort() {
+    check(&format!(
+        r#"{WORKING}
+        {{"cmd":"interrupt"}}
+        > {{"http":{{"id":4,"method":"POST","path":"/session/ses_1/abort"}}}}
+        = {{"kind":"notice","data":{{"topic":"interrupt"}}}}
+        error MessageAbortedError
+        idle
+        > {{"arm":"end"}}
+        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/abort","status":200,"body":true}}}}
+        failed 2 to 1
+        > {{"disarm":"end"}}
+        > {{"arm":"rest"}}
+        idle
+        {OVER}
+        > "settled""#
+    ));
+}
+
+#[test]
+fn an_abort_that_comes_too_early_is_repeated() {
+    check(&format!(
+        r#"
+        {{"cmd":{{"prompt":{{"text":"go"}}}}}}
+        > {{"http":{{"id":3}}}}
+        {{"in":{{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"arm":"work"}}
+        user 1
+        says 1 go
+        {{"cmd":"interrupt"}}
+        > {{"http":{{"id":4,"path":"/session/ses_1/abort"}}}}
+        idle
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"interrupted"}}}}
+        busy
+        > {{"disarm":"work"}}
+        > {{"http":{{"id":5,"path":"/session/ses_1/abort"}}}}
+        busy
+        > {{"disarm":"work"}}"#
+    ));
+}
+
+#[test]
+fn a_turn_may_be_stopped_before_the_bus_shows_it() {
+    check(&format!(
+        r#"
+        {{"cmd":{{"prompt":{{"text":"go"}}}}}}
+        > {{"http":{{"id":3}}}}
+        {{"cmd":"interrupt"}}
+        > {{"http":{{"id":4,"path":"/session/ses_1/abort"}}}}
+        user 1
+        says 1 go
+        = {{"kind":"turn.started"}}
+        idle
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"interrupted"}}}}"#
+    ));
+}
+
+#[test]
+fn a_prompt_that_is_not_taken_ends_its_turn() {
+    for (answer, code) in [
+        (r#""status":400,"body":{"name":"BadRequest","data":{"message":"no parts"}}"#, "protocol_error"),
+        (
+            r#""status":404,"body":{"name":"NotFoundError","data":{"message":"Session not found: ses_1"}}"#,
+            "session_not_found",
+        ),
+        (r#""error":"connection refused""#, "connection_failed"),
+    ] {
+        check(&format!(
+            r#"
+            {{"cmd":{{"prompt":{{"text":"go"}}}}}}
+            > {{"http":{{"id":3}}}}
+            {{"in":{{"id":3,"method":"POST","path":"/session/ses_1/prompt_async",{answer}}}}}
+            {OVER}
+            > "settled"
+            = {{"kind":"turn.started","data":{{"prompt":"go"}}}}
+            = {{"kind":"turn.completed","data":{{"status":"failed","error":{{"code":"{code}"}}}}}}"#
+        ));
+    }
+}
+
+#[test]
+fn a_prompt_that_fails_without_a_trace_ends_its_turn() {
+    // As with a mode that does not exist: nothing is stored, and nothing becomes busy.
+    check(&format!(
+        r#"
+        {{"cmd":{{"prompt":{{"text":"go"}}}}}}
+        > {{"http":{{"id":3}}}}
+        error UnknownError
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"failed"}}}}
+        error UnknownError
+        = {{"kind":"notice","data":{{"topic":"echo"}}}}"#
+    ));
+}
+
+#[test]
+fn what_the_bus_missed_is_asked_for_when_it_is_open_again() {
+    check(&format!(
+        r#"{WORKING}
+        asks 1 a
+        {{"stream":"closed"}}
+        {{"stream":"opened"}}
+        > {{"http":{{"id":4,"path":"/session/ses_1/message"}}}}
+        > {{"http":{{"id":5,"path":"/session/status"}}}}
+        > {{"http":{{"id":6,"path":"/permission"}}}}
+        > {{"http":{{"id":7,"path":"/question"}}}}
+        {{"in":{{"id":6,"method":"GET","path":"/permission","status":200,"body":[{{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["a"]}},{{"id":"per_2","sessionID":"ses_3","permission":"bash","patterns":["b"]}}]}}}}
+        = {{"kind":"request.opened","thread":"ses_3","data":{{"request":"per_2"}}}}
+        {{"cmd":{{"answer":{{"request":"per_2","decision":"allow"}}}}}}
+        > {{"http":{{"path":"/permission/per_2/reply"}}}}
+        done 2 to 1
+        {{"in":{{"id":5,"method":"GET","path":"/session/status","status":200,"body":{{}}}}}}
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed"}}"#
+    ));
+}
