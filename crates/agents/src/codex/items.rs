@@ -34,6 +34,9 @@ pub fn item(kind: &str, native: Json<'_>, known: Option<&Item>, scribe: &Scribe)
         Details::Unknown(unknown) => unknown.raw = Some(native.to_raw()),
     }
     item.status = status(&fields).unwrap_or(item.status);
+    if matches!(&item.details, Details::Mcp(mcp) if mcp.error.as_deref().is_some_and(is_refusal)) {
+        item.status = Status::Declined;
+    }
     item.duration_ms = duration(&fields).or(item.duration_ms);
     item
 }
@@ -127,6 +130,12 @@ fn call_mcp(mcp: &mut Mcp, call: &mut Option<Box<Call>>, fields: &Object<'_>) {
         fields.get("error").and_then(|error| error.object().filled("message").or_else(|| fields.filled("error")));
     mcp.error = error.or(mcp.error.take());
     call.error.clone_from(&mcp.error);
+}
+
+/// A tool of an MCP server that was not allowed to run is only said to have failed; the words tell.
+fn is_refusal(error: &str) -> bool {
+    matches!(error, "user rejected MCP tool call" | "user cancelled MCP tool call")
+        || error.starts_with("MCP tool call requires approval")
 }
 
 /// Opening a page and finding something in it are steps of a search.

@@ -51,8 +51,9 @@ impl Actor {
                         self.parts.journal.change().state = Some(State::Running);
                     }
                 }
-                // Also one that nobody asked for: work in the background woke it.
-                Body::TurnStarted(_) => self.busy = true,
+                // Also one that nobody asked for: work in the background woke it. And in a one-shot nobody else says
+                // that it could start.
+                Body::TurnStarted(_) => (self.busy, self.outcome.started) = (true, true),
                 Body::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
                         self.parts.journal.change().title = Some(title);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use switchboard_event::{Id, Level, Notice, Topic};
 
 use super::{
-    super::{errors, user},
+    super::{driver::DECLINED, errors, user},
     AppServer,
     reader::control,
     settings,
@@ -62,7 +62,7 @@ impl AppServer {
             "turn/start" | "turn/steer" => return self.said(key, method, params, scribe),
             "thread/compact/start" | "review/start" => self.commanded(key, params, scribe),
             "turn/interrupt" => return self.interrupted(params, scribe),
-            "thread/inject_items" => self.reason = injected(params),
+            "thread/inject_items" => self.reason = reason(params),
             _ => self.responses.event(switchboard_event::Dir::Out, method, params, scribe),
         }
         scribe.otherwise(control(method));
@@ -165,9 +165,10 @@ impl AppServer {
     }
 }
 
-/// The words of a message that is put into the conversation beside the user's.
-fn injected(params: &Object<'_>) -> Option<String> {
+/// Why a request will be declined: we put that into the conversation before we answer.
+fn reason(params: &Object<'_>) -> Option<String> {
     let items = params.array("items");
     let content = items.first()?.object().array("content");
-    content.first()?.object().filled("text")
+    let text = content.first()?.object().string("text")?;
+    text.strip_prefix(DECLINED).map(str::to_owned)
 }

@@ -6,6 +6,9 @@ use serde_json::{Value, json, value::RawValue};
 use super::{choices, conversation::Conversation, requests::Waiting};
 use crate::{Answer, Decision, Effects, Unsupported};
 
+/// What stands before a reason, so that the model knows what it is for.
+pub const DECLINED: &str = "The request was declined: ";
+
 #[derive(Serialize)]
 struct Reply<'a> {
     id: &'a RawValue,
@@ -31,7 +34,7 @@ impl Conversation {
     /// A decision has no words. A message of the host, which the model reads after the refusal, has: it must be there
     /// before the decision is.
     fn explain(&mut self, waiting: &Waiting, reason: &str, effects: &mut Effects) {
-        let text = format!("The request was declined: {reason}");
+        let text = format!("{DECLINED}{reason}");
         let message =
             json!({ "type": "message", "role": "developer", "content": [{ "type": "input_text", "text": text }] });
         let thread = waiting.params().filled("threadId").or_else(|| self.thread.clone());

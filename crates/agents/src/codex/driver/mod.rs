@@ -11,6 +11,7 @@ mod interrupts;
 mod requests;
 mod turns;
 
+pub use answers::DECLINED;
 pub use conversation::Conversation;
 pub use handshake::Opening;
 

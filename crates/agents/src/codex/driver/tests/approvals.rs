@@ -57,7 +57,7 @@ fn the_reason_for_a_no_is_told_before_it() {
         r#"
         > {"send":{"method":"thread/inject_items","params":{"threadId":"T","items":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"The request was declined: use mkdir"}]}]}}}
         > {"send":{"id":0,"result":{"decision":"decline"}}}
-        = {"kind":"request.resolved","data":{"outcome":"declined","message":"The request was declined: use mkdir"}}
+        = {"kind":"request.resolved","data":{"outcome":"declined","message":"use mkdir"}}
         "#,
     );
 }
