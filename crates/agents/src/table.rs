@@ -35,7 +35,7 @@ pub const AGENTS: &[Agent] = &[
     codex::AGENT,
     gemini::AGENT,
     opencode::AGENT,
-    acp::forking(acp::row(
+    acp::forking(&acp::row(
         "claude-acp",
         "Claude Agent (ACP adapter)",
         Some("claude-agent-acp"),
@@ -43,7 +43,7 @@ pub const AGENTS: &[Agent] = &[
         None,
         |order| acp::start(order, acp::Row { program: "claude-agent-acp", state: &["claude"], ..acp::Row::default() }),
     )),
-    acp::forking(acp::row(
+    acp::forking(&acp::row(
         "codex-acp",
         "Codex (ACP adapter)",
         Some("codex-acp"),

@@ -49,8 +49,8 @@ fn named(name: Option<&str>) -> Option<ErrorCode> {
 /// The protocol has no code of its own for a session that is not there.
 fn said(message: &str) -> Option<ErrorCode> {
     let message = message.to_lowercase();
-    let gone = message.contains("session not found") || message.contains("invalid session identifier");
-    gone.then_some(ErrorCode::SessionNotFound)
+    let gone = ["session not found", "invalid session identifier", "no previous sessions found"];
+    gone.iter().any(|words| message.contains(words)).then_some(ErrorCode::SessionNotFound)
 }
 
 fn numbered(number: Option<i64>) -> ErrorCode {

@@ -8,7 +8,7 @@ use super::driver::{Client, Habits, Setup, Start};
 use crate::{Abilities, Agent, Host, Launch, Login, Order, Unsupported, Versions, agent::no_config};
 
 /// Any agent that speaks ACP, named by its command.
-pub const AGENT: Agent = forking(row("acp", "any agent that speaks ACP", None, None, None, by_command));
+pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", None, None, None, by_command));
 
 /// What such an agent can do. What only some of them can, the agent says itself when it is there.
 const ABILITIES: Abilities = Abilities {
@@ -39,8 +39,8 @@ pub const fn row(
 }
 
 /// The same for one that can continue a copy of a session.
-pub const fn forking(agent: Agent) -> Agent {
-    Agent { abilities: Abilities { fork: true, ..agent.abilities }, ..agent }
+pub const fn forking(agent: &Agent) -> Agent {
+    Agent { abilities: Abilities { fork: true, ..agent.abilities }, ..*agent }
 }
 
 /// Each has a login of its own, and only it knows whether it was done.

@@ -24,7 +24,7 @@ mod terminals;
 mod updates;
 mod usage;
 
-pub use driver::{Client, Habits, Safeguard, Setup, Start};
+pub use driver::{Client, Habits, Setup, Start};
 pub use launch::{AGENT, Row, forking, row, start};
 
 pub use shown::Shown;

@@ -1,7 +1,5 @@
 //! How Gemini CLI is started: `gemini --acp`, or `gemini --output-format stream-json` for one prompt and one answer.
 
-use std::path::PathBuf;
-
 use switchboard_event::{ApprovalMode, SandboxMode};
 
 use super::{config, policy, sessions, settings};
@@ -120,15 +118,8 @@ fn keys(order: &Order<'_>, launch: &mut Launch) {
 fn two_way(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
     // With an MCP server it waits for ever (0.61.0).
     let lingers = !order.config.mcp_servers.is_empty() || settings::has_servers(order.host, order.cwd);
-    let mut habits = Habits { late_history: true, expands: true, lingers, safeguard: None };
-    let start = match order.resume {
-        None => Start::New,
-        Some(resume) => {
-            let (start, safeguard) = resumed(order, resume, launch)?;
-            habits.safeguard = safeguard;
-            start
-        }
-    };
+    let habits = Habits { late_history: true, expands: true, lingers };
+    let start = order.resume.map_or(Ok(Start::New), |resume| resumed(order, resume, launch))?;
     let setup = Setup {
         cwd: order.cwd.to_string_lossy().into_owned(),
         servers: order.config.mcp_servers.clone(),
@@ -151,17 +142,10 @@ fn two_way(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// The session to continue.
-///
-/// `session/load` (0.61.0) first opens a new session under the id that it is given, in a file of its own that is named
-/// after the first 8 letters of the id. That file makes the next start delete the real one, and in the minute in which
-/// the session was begun it is the real one. But the id is trimmed before the session is looked for: with a blank
-/// before it, the other file gets another name, and nothing is lost.
-fn resumed(
-    order: &Order<'_>,
-    resume: Resume<'_>,
-    launch: &mut Launch,
-) -> Result<(Start, Option<crate::acp::Safeguard>), Unsupported> {
+/// The session to continue, and what keeps it from harm (see `sessions.rs`): a copy under another name. And
+/// `session/load` is told the id with a blank before it, which it trims before it looks for the session, but not before
+/// it names the new file (0.61.0): so that one is in nobody's way.
+fn resumed(order: &Order<'_>, resume: Resume<'_>, launch: &mut Launch) -> Result<Start, Unsupported> {
     let blank = |session: &str| Start::Resume(format!(" {session}"));
     if resume.fork {
         let (id, file, text) = sessions::copy(order.host, order.cwd, resume.session, order.secret)
@@ -169,13 +153,16 @@ fn resumed(
         let made = order.private.join("session.jsonl");
         launch.copies.push((made.clone(), file));
         launch.files.push((made, text));
-        return Ok((blank(&id), None));
+        return Ok(blank(&id));
     }
-    let safeguard = sessions::safeguard(order.host, order.cwd, resume.session);
-    if let Some(guard) = safeguard.as_ref().filter(|guard| !guard.copied) {
-        launch.copies.push((guard.file.clone(), guard.copy.clone()));
-    }
-    Ok((blank(resume.session), safeguard))
+    keep(order, resume, launch);
+    Ok(blank(resume.session))
+}
+
+/// Copies a session before it is continued for the first time. One that is not found is not there for Gemini CLI either.
+fn keep(order: &Order<'_>, resume: Resume<'_>, launch: &mut Launch) {
+    let stored = sessions::find(order.host, order.cwd, resume.session);
+    launch.copies.extend(stored.and_then(|stored| Some((stored.file, stored.safe?))));
 }
 
 fn not_found(session: &str) -> Unsupported {
@@ -187,11 +174,14 @@ fn one_shot(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
     refuse_what_needs_two_ways(order)?;
     match order.resume {
         Some(resume) if resume.fork => {
-            let file: PathBuf =
-                sessions::file(order.host, order.cwd, resume.session).ok_or_else(|| not_found(resume.session))?;
+            let stored = sessions::find(order.host, order.cwd, resume.session);
+            let file = stored.ok_or_else(|| not_found(resume.session))?.file;
             launch.args.extend(["--session-file".to_owned(), file.to_string_lossy().into_owned()]);
         }
-        Some(resume) => launch.args.extend(["--resume".to_owned(), resume.session.to_owned()]),
+        Some(resume) => {
+            keep(order, resume, launch);
+            launch.args.extend(["--resume".to_owned(), resume.session.to_owned()]);
+        }
         None => {}
     }
     if order.confined || order.config.sandbox_mode == Some(SandboxMode::FullAccess) {

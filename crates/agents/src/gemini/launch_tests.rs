@@ -151,13 +151,8 @@ fn the_users_own_rules_stay() {
 
 #[test]
 fn a_session_is_loaded_under_an_id_that_does_no_harm() {
-    // A blank before the id, and a copy of the file: before the start where there is none, and again once it is loaded.
     let wish = Wish { resume: Some((ID, false)), ..wish(&json!({})) };
-    let launch = wish.launch(&AGENT).unwrap();
-    let file = FILE.replace('~', "/home/user");
-    assert_eq!(launch.copies, [(file.clone().into(), format!("{file}.kept").into())]);
     let load = json!({ "send": { "id": 1, "method": "session/load", "params": { "sessionId": format!(" {ID}") } } });
-    let copy = json!({ "copy": [file, format!("{file}.kept")] });
     let prompt = json!({ "send": { "method": "session/prompt", "params": { "sessionId": format!(" {ID}") } } });
     let (first, after) = (replayed("one"), replayed("two"));
     wish.check(
@@ -170,7 +165,6 @@ fn a_session_is_loaded_under_an_id_that_does_no_harm() {
             # The answer comes before all of the history: what follows is history until it is quiet.
             {first}
             {{"in":{{"jsonrpc":"2.0","id":1,"result":{{}}}}}}
-            > {copy}
             > {{"arm":"history"}}
             {after}
             > {{"arm":"history"}}
@@ -191,33 +185,39 @@ fn replayed(text: &str) -> Value {
     json!({ "in": { "jsonrpc": "2.0", "method": "session/update", "params": params } })
 }
 
+/// The copy that is made before a session is continued, from and to.
+fn copies(machine: Machine, one_shot: bool) -> Vec<(String, String)> {
+    let launch = Wish { resume: Some((ID, false)), one_shot, machine, ..Wish::default() }.launch(&AGENT).unwrap();
+    let text = |path: std::path::PathBuf| path.to_string_lossy().replace("/home/user/.gemini/tmp/project/chats/", "");
+    launch.copies.into_iter().map(|(from, to)| (text(from), text(to))).collect()
+}
+
 #[test]
-fn a_session_that_was_lost_is_put_back_once() {
-    let kept = machine().with_file(&format!("{FILE}.kept"), "the copy");
-    let wish = Wish { resume: Some((ID, false)), machine: kept, ..Wish::default() };
-    assert!(wish.launch(&AGENT).unwrap().copies.is_empty(), "the copy must not be overwritten by what is left");
-    let file = FILE.replace('~', "/home/user");
-    let back = json!({ "copy": [format!("{file}.kept"), file] });
-    let lost = |id: u64| {
-        let data = json!({ "details": "Invalid session identifier \"x\"." });
-        json!({ "in": { "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": "Internal error", "data": data } } })
-    };
-    let (first, second) = (lost(1), lost(2));
-    wish.check(
-        &AGENT,
-        &format!(
-            r#"
-            > {{"send":{{"method":"initialize"}}}}
-            {{"in":{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":1,"agentCapabilities":{{"loadSession":true}}}}}}}}
-            > {{"send":{{"id":1,"method":"session/load"}}}}
-            {first}
-            > {back}
-            > {{"send":{{"id":2,"method":"session/load"}}}}
-            {second}
-            > {{"code":"session_not_found"}}
-            "#
-        ),
+fn a_session_is_copied_once_to_a_name_that_nothing_deletes() {
+    let file = "session-2026-11-16T00-31-e285d73f.jsonl".to_owned();
+    let safe = "session-0-2026-11-16T00-31-bded20bc.jsonl".to_owned();
+    for one_shot in [false, true] {
+        assert_eq!(copies(machine(), one_shot), [(file.clone(), safe.clone())]);
+        // A later start left an empty file under the same name.
+        let stray = machine().with_file(&FILE.replace("T00-31", "T00-32"), "{}");
+        assert_eq!(copies(stray, one_shot), [(file.clone(), safe.clone())]);
+        let copied = machine().with_file(&format!("~/.gemini/tmp/project/chats/{safe}"), "{}");
+        assert_eq!(copies(copied, one_shot), []);
+        assert_eq!(copies(Machine::default(), one_shot), []);
+    }
+}
+
+#[test]
+fn a_session_that_is_not_there_is_said_to_be_gone() {
+    let data = json!({ "details": "No previous sessions found for this project." });
+    let gone = json!({ "code": -32603, "message": "Internal error", "data": data });
+    let gone = json!({ "in": { "jsonrpc": "2.0", "id": 1, "error": gone } });
+    let met =
+        r#"{"in":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}}"#;
+    let script = format!(
+        "> {{\"send\":{{\"id\":0}}}}\n{met}\n> {{\"send\":{{\"id\":1}}}}\n{gone}\n> {{\"code\":\"session_not_found\"}}"
     );
+    Wish { resume: Some((ID, false)), ..wish(&json!({})) }.check(&AGENT, &script);
 }
 
 #[test]

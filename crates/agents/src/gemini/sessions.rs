@@ -1,5 +1,11 @@
 //! The files in which Gemini CLI keeps its sessions: `tmp/<project>/chats/session-<time>-<first 8 of the id>.jsonl`.
-//! Where the file of a session is, and how a copy of a session is made; the files' own records are not read here.
+//! Where the file of a session is, and how a session is copied; the files' own records are not read here.
+//!
+//! Gemini CLI (0.61.0) loses sessions that are continued: `--resume` and `session/load` first begin a new file under the
+//! same name but for the minute, and the next start, whoever's it is, takes that file for an empty session and deletes all
+//! files with the same last 8 letters. Within the same minute the new file even is the old one. So a session that is to
+//! be continued is first copied to a name that ends otherwise. Gemini CLI looks for sessions by what is in the files; of
+//! two that are alike it takes the one that comes first, and that is the copy from now on.
 
 use std::{
     hash::BuildHasher as _,
@@ -7,46 +13,50 @@ use std::{
 };
 
 use super::settings;
-use crate::{Host, acp::Safeguard};
+use crate::Host;
 
-/// What is added to the name of a copy that is kept. Gemini CLI does not look at such files.
-const KEPT: &str = ".kept";
+/// What the name of a copy begins with: it comes before any time.
+const COPY: &str = "session-0-";
 
-/// The file of a session and the copy of it, as far as they are there.
-pub fn safeguard(host: &dyn Host, cwd: &Path, session: &str) -> Option<Safeguard> {
-    let names = named(host, cwd, session);
-    let is_kept = |path: &PathBuf| path.to_string_lossy().ends_with(KEPT);
-    let kept = names.iter().find(|path| is_kept(path));
-    let file = names.iter().find(|path| !is_kept(path)).cloned();
-    let file = file.or_else(|| kept.map(|kept| PathBuf::from(kept.to_string_lossy().trim_end_matches(KEPT))))?;
-    let copy = PathBuf::from(format!("{}{KEPT}", file.to_string_lossy()));
-    let copied = names.contains(&copy);
-    Some(Safeguard { file, copy, copied })
+/// A session on disk.
+pub struct Stored {
+    /// The file that it is in.
+    pub file: PathBuf,
+    /// Where it must be copied to before it is continued.
+    pub safe: Option<PathBuf>,
 }
 
-/// The file of a session, which must be there.
-pub fn file(host: &dyn Host, cwd: &Path, session: &str) -> Option<PathBuf> {
-    let is_log = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
-    named(host, cwd, session).into_iter().find(is_log)
+/// Finds a session by the names of the files.
+pub fn find(host: &dyn Host, cwd: &Path, session: &str) -> Option<Stored> {
+    let files = chats(host, cwd, session);
+    let ends = |file: &PathBuf, with: &str| file.to_string_lossy().ends_with(&format!("-{with}.jsonl"));
+    if let Some(file) = files.iter().find(|file| ends(file, &last(session))) {
+        return Some(Stored { file: file.clone(), safe: None });
+    }
+    // Empty ones may be there too. The first file counts where none can be read.
+    let size = |file: &&PathBuf| host.read(file).map_or(usize::MAX, |text| text.len());
+    let own = files.iter().filter(|file| ends(file, &first(session))).rev();
+    let file = own.max_by_key(size)?.clone();
+    let name = file.file_name()?.to_string_lossy().replace(&first(session), &last(session));
+    let safe = file.with_file_name(name.replacen("session-", COPY, 1));
+    Some(Stored { file, safe: Some(safe) })
 }
 
 /// A copy of a session under another id: the id, the new file, and what it holds.
 pub fn copy(host: &dyn Host, cwd: &Path, session: &str, seed: &str) -> Option<(String, PathBuf, String)> {
-    let (file, id) = (file(host, cwd, session)?, fresh_id(seed));
-    let name = file.file_name()?.to_string_lossy().replace(&short(session), &short(&id));
+    let (file, id) = (find(host, cwd, session)?.file, fresh_id(seed));
+    let name = file.file_name()?.to_string_lossy().replacen(COPY, "session-", 1);
+    let name = name.replace(&first(session), &first(&id)).replace(&last(session), &first(&id));
     let text = host.read(&file)?.replace(session, &id);
     Some((id, file.with_file_name(name), text))
 }
 
-/// All files that are named after a session, the oldest first; those of this project where there are any.
-fn named(host: &dyn Host, cwd: &Path, session: &str) -> Vec<PathBuf> {
+/// All files that are named after a session; those of this project where there are any.
+fn chats(host: &dyn Host, cwd: &Path, session: &str) -> Vec<PathBuf> {
     let tmp = settings::folder(host).join("tmp");
     let own = project(host, cwd).map(|slug| tmp.join(slug));
-    let (id, kept) = (format!("-{}.jsonl", short(session)), format!("-{}.jsonl{KEPT}", short(session)));
-    let of_session = |path: &PathBuf| {
-        let name = path.to_string_lossy();
-        name.ends_with(&id) || name.ends_with(&kept)
-    };
+    let names = [first(session), last(session)].map(|part| format!("-{part}.jsonl"));
+    let of_session = |path: &PathBuf| names.iter().any(|name| path.to_string_lossy().ends_with(name));
     let in_folder = |folder: &PathBuf| -> Vec<PathBuf> {
         host.list(&folder.join("chats")).into_iter().filter(of_session).collect()
     };
@@ -60,8 +70,14 @@ fn project(host: &dyn Host, cwd: &Path) -> Option<String> {
     crate::Json::parse(&text)?.object().object("projects").filled(&cwd.to_string_lossy())
 }
 
-fn short(session: &str) -> String {
+/// What Gemini CLI names the file of a session after.
+fn first(session: &str) -> String {
     session.chars().take(8).collect()
+}
+
+/// What the safe copy is named after.
+fn last(session: &str) -> String {
+    session.chars().skip(session.chars().count().saturating_sub(8)).collect()
 }
 
 /// An id that no session has yet, made of a fresh secret and not giving it away.

@@ -8,7 +8,7 @@ use switchboard_event::{ErrorCode, Fault};
 use super::{
     client::{Asked, Client},
     fields, servers,
-    setup::{Safeguard, Start},
+    setup::Start,
 };
 use crate::{Effect, Effects, Json, Object, Timer, acp::errors};
 
@@ -123,11 +123,6 @@ impl Client {
             let said = "the agent opened a session without saying its id";
             return effects.give_up(Fault::new(ErrorCode::ProtocolError, said));
         }
-        if let Some(Safeguard { file, copy, .. }) =
-            self.setup.habits.safeguard.as_ref().filter(|_| method != "session/new")
-        {
-            effects.push(Effect::CopyFile { from: file.clone(), to: copy.clone() });
-        }
         if method == "session/load" && self.setup.habits.late_history {
             self.history = true;
             return;
@@ -135,22 +130,14 @@ impl Client {
         self.set_up(effects);
     }
 
-    /// No session. One whose file was lost is put back from its copy, once. One that cannot be resumed may be loaded:
-    /// Qwen Code 0.15.10 says that it can do both, and can do only that.
+    /// No session. One that cannot be resumed may be loaded: Qwen Code 0.15.10 says that it can do both, and can do only
+    /// that.
     fn not_opened(&mut self, method: &'static str, fault: Fault, effects: &mut Effects) {
         if method == "session/resume" && self.agent.load && fault.info.as_deref() == Some("-32601") {
             self.agent.resume = false;
             return self.open_session(effects);
         }
-        let lost = fault.code == ErrorCode::SessionNotFound && method != "session/new";
-        match self.setup.habits.safeguard.as_mut().filter(|guard| lost && guard.copied) {
-            Some(guard) => {
-                guard.copied = false;
-                effects.push(Effect::CopyFile { from: guard.copy.clone(), to: guard.file.clone() });
-                self.open_session(effects);
-            }
-            None => effects.give_up(self.advised(fault)),
-        }
+        effects.give_up(self.advised(fault));
     }
 
     /// The agent said something: more history may follow.

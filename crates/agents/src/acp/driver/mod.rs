@@ -12,4 +12,4 @@ mod tests;
 
 pub use client::Client;
 pub use fields::reason;
-pub use setup::{Habits, Safeguard, Setup, Start};
+pub use setup::{Habits, Setup, Start};

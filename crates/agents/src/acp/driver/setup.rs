@@ -1,6 +1,6 @@
 //! What a session with an ACP agent is to be like, and what is peculiar about the agent.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use switchboard_event::McpServerConfig;
 
@@ -42,16 +42,4 @@ pub struct Habits {
     pub lingers: bool,
     /// Values of an MCP server's environment and headers are not taken as they are: `$` begins a variable.
     pub expands: bool,
-    /// What keeps the session to resume from harm.
-    pub safeguard: Option<Safeguard>,
-}
-
-/// A copy of the file of the session to resume.
-pub struct Safeguard {
-    /// The agent's own file.
-    pub file: PathBuf,
-    /// Our copy of it.
-    pub copy: PathBuf,
-    /// There is such a copy from an earlier run.
-    pub copied: bool,
 }
