@@ -68,7 +68,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("fake ends before it begins", fakes::no_start).only(is_faked),
     Scenario::new("fake closes its output", fakes::mute).only(is_faked),
     Scenario::new("fake does nothing more", fakes::idle).only(is_faked),
-    Scenario::new("fake prints a huge line", fakes::huge).only(is_faked),
+    Scenario::new("fake prints a huge line", fakes::huge).only(|cli| cli.fake == Some("stream-json")),
     Scenario::new("fake hangs in the handshake", fakes::handshake).only(is_faked),
     Scenario::new("fake asks and nobody answers", fakes::unanswered).only(is_faked),
     Scenario::new("one shot says a text", one_shot::text),

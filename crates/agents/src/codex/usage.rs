@@ -12,17 +12,31 @@ pub struct Totals {
     counted: Option<Usage>,
     /// What was counted so far comes from the caller, not from the stream.
     given: bool,
+    /// It is a copy of a thread that the stream does not know.
+    copied: bool,
 }
 
 impl Totals {
     /// Of a thread that begins with the stream.
     pub fn fresh() -> Self {
-        Self { counted: Some(Usage::default()), given: false }
+        Self { counted: Some(Usage::default()), given: false, copied: false }
     }
 
     /// Of a thread that is older than the stream.
     pub fn older(base: Option<Usage>) -> Self {
-        Self { given: base.is_some(), counted: base }
+        Self { given: base.is_some(), counted: base, copied: false }
+    }
+
+    /// Of a copy of a thread that the stream does not know.
+    pub fn copied() -> Self {
+        Self { counted: None, given: false, copied: true }
+    }
+
+    /// The first total of a copy is that of the other thread and one reply of its own (0.166).
+    pub fn first_reply(&mut self, total: &Usage, reply: &Usage) {
+        if std::mem::take(&mut self.copied) {
+            self.counted = Some(total.minus(reply));
+        }
     }
 
     /// What a new total adds. The first total of an older thread without a base adds nothing: it is only shown.
@@ -95,6 +109,15 @@ mod tests {
     fn an_older_thread_counts_from_its_base() {
         let mut totals = Totals::older(Some(total(200, 80, 40)));
         check(&mut totals, total(300, 120, 60), 100, 20, false);
+    }
+
+    #[test]
+    fn a_copy_counts_its_own_replies_only() {
+        let mut totals = Totals::copied();
+        for all in [total(300, 120, 60), total(400, 160, 80)] {
+            totals.first_reply(&all, &total(100, 40, 20));
+            check(&mut totals, all, 100, 20, false);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! More than one prompt: in the same session, while a turn runs, in a new process, in a copy.
 
 use anyhow::{Context as _, ensure};
-use switchboard_agents::Decision;
+use switchboard_agents::{Decision, WhileRunning};
 use switchboard_event::{ApprovalMode, Body, Details, EndReason, Event, Item, Outcome, TurnStatus};
 
 use crate::{
@@ -26,7 +26,11 @@ pub fn session(trial: &Trial<'_>) -> anyhow::Result<()> {
     let (outcome, heard) = watched.end()?;
     ensure!(outcome.reason == Some(EndReason::Completed), "{outcome:?}");
     heard.is_closed()?;
-    ensure!(heard.text() == "the firstthe second halfthe third", "{:?}", heard.text());
+    // Words that join a turn may cut short what is being said.
+    let (text, steers) = (heard.text(), abilities(trial.cli).while_running == WhileRunning::Steer);
+    let whole = text == "the firstthe second halfthe third";
+    let joined = steers && ["the first", "the second", "the third"].iter().all(|words| text.contains(words));
+    ensure!(whole || joined, "{text:?}");
     Ok(())
 }
 

@@ -3,7 +3,10 @@
 use anyhow::ensure;
 use switchboard_event::{ChangeKind, EndReason, Status, TurnStatus};
 
-use crate::trial::{Trial, abilities};
+use crate::{
+    heard::Heard,
+    trial::{Trial, abilities},
+};
 
 /// Nothing is asked.
 const FREELY: &[&str] = &["--approval", "auto-all"];
@@ -19,7 +22,19 @@ pub fn text(trial: &Trial<'_>) -> anyhow::Result<()> {
     ensure!(heard.turn()?.status == TurnStatus::Completed, "{:?}", heard.turn()?);
     let asked = trial.stage.model().conversation();
     ensure!(asked.len() == 1, "the model was asked {} times", asked.len());
-    heard.is_what_the_model_used(&asked)
+    cost(trial, &heard)
+}
+
+/// What it cost, as far as the agent says it.
+fn cost(trial: &Trial<'_>, heard: &Heard) -> anyhow::Result<()> {
+    let asked = trial.stage.model().conversation();
+    if !trial.cli.terse {
+        return heard.is_what_the_model_used(&asked);
+    }
+    let said = asked.iter().filter_map(|request| request.answer.as_ref()).map(|answer| answer.usage);
+    let (read, heard) = (said.map(|usage| usage.input + usage.cache_read).sum::<u64>(), heard.usage());
+    ensure!(heard.input == read && heard.output > 0, "the model read {read}: {heard:?}");
+    Ok(())
 }
 
 /// Commands run: what they print, how they end, and a failure is not one of the agent.
@@ -30,13 +45,15 @@ pub fn command(trial: &Trial<'_>) -> anyhow::Result<()> {
     ensure!(trial.stage.project().join("made.txt").exists(), "it did not run\n{}", heard.ended.shown());
     let commands = heard.commands();
     let [(Status::Completed, first), (_, second)] = commands.as_slice() else { anyhow::bail!("{commands:?}") };
-    ensure!(first.command.contains("echo printed") && first.output.contains("printed"), "{first:?}");
-    ensure!(second.output.contains("wrong"), "{second:?}");
-    ensure!(first.exit_code.is_none_or(|code| code == 0) && second.exit_code == Some(3), "{commands:?}");
+    ensure!(first.command.contains("echo printed") && second.command.contains("exit 3"), "{commands:?}");
+    if !trial.cli.terse {
+        ensure!(first.output.contains("printed") && second.output.contains("wrong"), "{commands:?}");
+        ensure!(first.exit_code.is_none_or(|code| code == 0) && second.exit_code == Some(3), "{commands:?}");
+    }
     ensure!(heard.text().contains("Done: "), "{:?}", heard.text());
     let asked = trial.stage.model().conversation();
     ensure!(asked.iter().map(|request| request.step).eq([0, 1, 2]), "the model was asked {} times", asked.len());
-    heard.is_what_the_model_used(&asked)
+    cost(trial, &heard)
 }
 
 /// A file that is made is a change, with its diff; a change in the workspace needs nobody's leave where edits do not.

@@ -1,8 +1,8 @@
 //! What a live run tells is what `translate` makes of the same records, but for what only Switchboard knows.
 
 use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
-use switchboard_event::{Body, Dir, Event, NativeBody};
+use serde_json::{Map, Value, json};
+use switchboard_event::{Body, Dir, Event, Info, NativeBody};
 
 use crate::trial::Trial;
 
@@ -18,6 +18,7 @@ pub fn same(trial: &Trial<'_>) -> anyhow::Result<()> {
     heard.is_closed()?;
     let again = trial.translate(trial.cli.live, &transcript(&heard.events)?)?;
     let again: Vec<Event> = again.lines().map(Event::from_json).collect::<Result<_, _>>()?;
+    ensure!(about(&heard.events)? == about(&again)?, "the same is not known about the session");
     let (live, again) = (told(&heard.events)?, told(&again)?);
     for (at, (live, again)) in live.iter().zip(&again).enumerate() {
         ensure!(live == again, "event {at} of what is compared\nlive   {live}\nagain  {again}");
@@ -39,8 +40,27 @@ fn transcript(events: &[Event]) -> anyhow::Result<String> {
 
 /// What is to be the same.
 fn told(events: &[Event]) -> anyhow::Result<Vec<Value>> {
-    let from_records = events.iter().filter(|event| !is_ours(event));
+    let from_records = events.iter().filter(|event| !is_ours(event) && info(event).is_none());
     from_records.map(|event| comparable(event).with_context(|| format!("event {}", event.seq))).collect()
+}
+
+/// What is known about the session in the end. Who waits for an agent that is slow to begin hears of it later.
+fn about(events: &[Event]) -> anyhow::Result<Value> {
+    let mut known = Map::new();
+    for info in events.iter().filter_map(info) {
+        if let Value::Object(fields) = serde_json::to_value(info)? {
+            known.extend(fields);
+        }
+    }
+    Ok(known.into())
+}
+
+fn info(event: &Event) -> Option<&Info> {
+    match &event.body {
+        Body::SessionStarted(started) => Some(&started.info),
+        Body::SessionUpdated(updated) => Some(&updated.info),
+        _ => None,
+    }
 }
 
 /// A remark of Switchboard's own.

@@ -14,6 +14,7 @@ pub const CLI: Cli = Cli {
     setup,
     one_shot,
     gives_up: true,
+    terse: false,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -14,6 +14,7 @@ pub const CLI: Cli = Cli {
     setup,
     one_shot,
     gives_up: true,
+    terse: false,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

@@ -14,6 +14,7 @@ pub const CLI: Cli = Cli {
     setup,
     one_shot,
     gives_up: true,
+    terse: true,
     shell: |command| ToolCall { name: "run_shell_command", input: json!({ "command": command }) },
     write: |file, text| ToolCall { name: "write_file", input: json!({ "file_path": file, "content": text }) },
     delegate: None,

@@ -34,6 +34,8 @@ pub struct Cli {
     pub one_shot: fn(&str) -> OneShot,
     /// It gives up soon when a connection breaks off, and does not try again for minutes.
     pub gives_up: bool,
+    /// When Switchboard runs it, it does not tell what a command printed or how it ended, and of the cost only sums.
+    pub terse: bool,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.

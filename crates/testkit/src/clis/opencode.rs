@@ -14,6 +14,7 @@ pub const CLI: Cli = Cli {
     setup,
     one_shot,
     gives_up: false,
+    terse: false,
     shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "write", input: json!({ "filePath": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -96,12 +96,9 @@ impl Threads {
 
     /// The thread is a copy of another, with all that the other has used.
     pub fn is_fork(&mut self, id: &str, from: &str) {
-        let Some(totals) = self.known.iter().find(|thread| thread.id == *from).map(|thread| thread.totals.clone())
-        else {
-            return;
-        };
-        if let Some(thread) = self.known.iter_mut().find(|thread| thread.id == *id) {
-            thread.totals = totals;
+        let known = self.known.iter().find(|thread| thread.id == *from).map(|thread| thread.totals.clone());
+        if let Some(thread) = self.known.iter_mut().find(|thread| thread.id == *id && !thread.counted) {
+            thread.totals = known.unwrap_or_else(usage::Totals::copied);
         }
     }
 
@@ -180,9 +177,11 @@ impl AppServer {
     /// Reported once a model reply, but also without any news: when a thread is resumed, after a compaction.
     fn used(&mut self, params: &Object<'_>, main: bool, scribe: &mut Scribe) {
         let usage = params.object("tokenUsage");
-        let total = usage::figures(&usage.object("total"), Scope::Reply, scribe.model().filter(|_| main));
+        let figures = |name| usage::figures(&usage.object(name), Scope::Reply, scribe.model().filter(|_| main));
+        let (total, reply) = (figures("total"), figures("last"));
         let id = params.str("threadId").unwrap_or_default();
         let Some(thread) = self.threads.known.iter_mut().find(|thread| thread.id == *id) else { return };
+        thread.totals.first_reply(&total, &reply);
         let news = thread.totals.step(total);
         thread.counted = true;
         if main && !news.is_zero() && !news.cumulative {
