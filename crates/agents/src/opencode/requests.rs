@@ -107,9 +107,13 @@ impl Bus {
         if let Some(call) = known {
             return call.clone();
         }
-        let name = pending.map_or(&asked.permission, |pending| &pending.tool).clone();
+        // A call that is made over and over is only named beside.
+        let repeated = asked.meta.filled("tool").filter(|_| asked.permission == "doom_loop");
+        let input = if repeated.is_some() { asked.meta.raw("input") } else { fields.raw("metadata") };
+        let input = input.filter(|_| !asked.meta.is_empty());
+        let name = repeated.or_else(|| pending.map(|pending| pending.tool.clone()));
+        let name = name.unwrap_or_else(|| asked.permission.clone());
         let (kind, op) = tools::nature(&name);
-        let input = fields.raw("metadata").filter(|_| !asked.meta.is_empty());
         Call { name, kind, op, input, ..Call::default() }
     }
 

