@@ -1,6 +1,6 @@
 //! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
 
-use crate::{Agent, Reader, acp, board, claude, codex, echo, gemini, opencode, script};
+use crate::{Agent, Reader, Versions, acp, board, claude, codex, echo, gemini, opencode, script};
 
 /// One kind of stream that can be read.
 pub struct Source {
@@ -28,9 +28,80 @@ pub const SOURCES: &[&[Source]] = &[
     script::SOURCES,
 ];
 
-/// Every agent that can be run, in the order in which they are shown.
-pub const AGENTS: &[Agent] =
-    &[claude::AGENT, codex::AGENT, gemini::AGENT, opencode::AGENT, acp::AGENT, echo::AGENT, script::AGENT];
+/// Every agent that can be run, in the order in which they are shown. Those that only speak ACP are rows: of each, the
+/// handshake is recorded in its testdata.
+pub const AGENTS: &[Agent] = &[
+    claude::AGENT,
+    codex::AGENT,
+    gemini::AGENT,
+    opencode::AGENT,
+    acp::forking(acp::row(
+        "claude-acp",
+        "Claude Agent (ACP adapter)",
+        Some("claude-agent-acp"),
+        Some("npm install -g @agentclientprotocol/claude-agent-acp"),
+        None,
+        |order| acp::start(order, acp::Row { program: "claude-agent-acp", state: &["claude"], ..acp::Row::default() }),
+    )),
+    acp::forking(acp::row(
+        "codex-acp",
+        "Codex (ACP adapter)",
+        Some("codex-acp"),
+        Some("npm install -g @agentclientprotocol/codex-acp"),
+        versions("0.16.0", "2.6.0"),
+        |order| {
+            acp::start(
+                order,
+                acp::Row { program: "codex-acp", state: &["codex"], lingers: true, ..acp::Row::default() },
+            )
+        },
+    )),
+    acp::row(
+        "qwen",
+        "Qwen Code",
+        Some("qwen"),
+        Some("npm install -g @qwen-code/qwen-code"),
+        versions("0.15.0", "0.15.10"),
+        |order| acp::start(order, acp::Row { program: "qwen", args: &["--acp"], lingers: true, ..acp::Row::default() }),
+    ),
+    acp::row(
+        "copilot",
+        "GitHub Copilot CLI",
+        Some("copilot"),
+        Some("npm install -g @github/copilot"),
+        versions("1.0.0", "1.0.102"),
+        |order| acp::start(order, acp::Row { program: "copilot", args: &["--acp"], ..acp::Row::default() }),
+    ),
+    acp::row(
+        "auggie",
+        "Auggie",
+        Some("auggie"),
+        Some("npm install -g @augmentcode/auggie"),
+        versions("0.36.0", "0.36.0"),
+        |order| {
+            acp::start(
+                order,
+                acp::Row { program: "auggie", args: &["--acp"], state: &["augment"], ..acp::Row::default() },
+            )
+        },
+    ),
+    acp::row(
+        "pi",
+        "pi (ACP adapter)",
+        Some("pi-acp"),
+        Some("npm install -g pi-acp @mariozechner/pi-coding-agent"),
+        None,
+        |order| acp::start(order, acp::Row { program: "pi-acp", state: &["pi"], ..acp::Row::default() }),
+    ),
+    acp::AGENT,
+    echo::AGENT,
+    script::AGENT,
+];
+
+/// Versions of a program that tells its own when asked in the usual way.
+const fn versions(oldest: &'static str, tested: &'static str) -> Option<Versions> {
+    Some(Versions { args: &["--version"], oldest, tested })
+}
 
 /// Finds an agent that can be run by its name.
 #[must_use]

@@ -50,7 +50,7 @@ impl Terminal {
         let Ok(mut modes) = tcgetattr(input) else { return };
         modes.local_modes.set(LocalModes::ECHO, seen);
         // A terminal that does not let us is no reason to stop.
-        tcsetattr(input, OptionalActions::Now, &modes).unwrap_or_default();
+        tcsetattr(input, OptionalActions::Now, &modes).ok();
     }
 }
 
@@ -85,7 +85,7 @@ impl Keyboard {
     pub fn forget(&mut self, terminal: &Terminal) {
         if let Some(input) = &terminal.input {
             // A terminal that does not let us is no reason to stop.
-            tcflush(input, QueueSelector::IFlush).unwrap_or_default();
+            tcflush(input, QueueSelector::IFlush).ok();
         }
         if self.lines.try_recv().is_ok() {
             self.is_wanted = false;

@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn versions_are_found_and_compared() {
         for (text, version) in [
-            ("2.1.197 (Claude Code)", Some("2.1.197")),
-            ("codex-cli 0.166.0\n", Some("0.166.0")),
+            ("2.1.197 (Some Agent)", Some("2.1.197")),
+            ("agent-cli 0.166.0\n", Some("0.166.0")),
             ("v1.18.33", Some("1.18.33")),
             ("error: 3 things", None),
             ("", None),

@@ -89,7 +89,7 @@ impl Live {
         let Some(id) = update.filled("toolCallId") else { return };
         let status = update.str("status");
         let over = matches!(status.as_deref(), Some("completed" | "failed"));
-        let source = if new && !over { Source::Call } else { Source::Update };
+        let source = self.nature(&id, new && !over, status.is_none(), place, scribe);
         let Some(item) = self.upsert(&id, source, new, update, place, scribe) else {
             return scribe.notice(Notice::new(Topic::Late).with_name("tool_call_update").with_text(id));
         };
@@ -107,6 +107,14 @@ impl Live {
             }
         }
         scribe.otherwise(control("tool_call").with_status(status.unwrap_or_default()).with_text(id));
+    }
+
+    /// A record that only describes a call says what will be done, not what came of it: the call itself, or an update
+    /// without a status before it has begun.
+    fn nature(&mut self, id: &str, new: bool, bare: bool, place: &Place, scribe: &Scribe) -> Source {
+        let waiting = |call: &mut ToolCall| !scribe.item_is_open(&call.item);
+        let describes = new || bare && self.calls.find(place.thread(), id).is_some_and(waiting);
+        if describes { Source::Call } else { Source::Update }
     }
 
     /// Takes note of what a record says about a call; none if the call is over already.
@@ -139,7 +147,7 @@ impl Live {
             Some(thread) => Id::from(format!("{thread}.{id}")),
         };
         let mut call = ToolCall::new(id, item.clone(), place);
-        call.name = names::tool_name(fields, id);
+        call.name = names::tool_name(fields, id, self.prefixed_ids);
         call.reply = matches!(place, Place::Main).then(|| self.reply_of_call(id, scribe));
         call.merge(source, fields, scribe);
         self.terminals.link(&mut call);

@@ -14,7 +14,7 @@ use crate::{Json, Object, Scribe};
 
 /// The item for a call, as far as it is known.
 pub fn item(call: &ToolCall, scribe: &Scribe) -> Item {
-    let kind = call.kind.unwrap_or_default();
+    let kind = kind(call);
     let name = call.name.clone().unwrap_or_else(|| names::kind_name(kind).to_owned());
     let locations = locations(call, scribe);
     let details = details(call, &name, &locations, scribe);
@@ -31,6 +31,15 @@ pub fn item(call: &ToolCall, scribe: &Scribe) -> Item {
         content: call.pieces().into_iter().filter(others).collect(),
         ..Call::default()
     })
+}
+
+/// What sort of tool it is. A search in the web is no search in files: it leaves the machine.
+fn kind(call: &ToolCall) -> CallKind {
+    let web = || call.name.as_deref().is_some_and(|name| name.to_lowercase().contains("web"));
+    match call.kind.unwrap_or_default() {
+        CallKind::Search if web() => CallKind::Fetch,
+        kind => kind,
+    }
 }
 
 fn op(kind: CallKind, details: &Details) -> Option<FileOp> {
@@ -76,7 +85,7 @@ fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &Scribe) ->
 
 /// Tools that are known by what they are given, whatever the agent calls them.
 fn by_shape(call: &ToolCall, name: &str, input: &Object<'_>, scribe: &Scribe) -> Option<Details> {
-    let kind = call.kind.unwrap_or_default();
+    let kind = kind(call);
     let titled = || call.title.as_deref().and_then(names::mcp_title);
     if let Some((server, tool)) = names::mcp(name).or_else(titled) {
         let result = call.output.clone().or_else(|| call.content.clone());
@@ -95,8 +104,7 @@ fn by_shape(call: &ToolCall, name: &str, input: &Object<'_>, scribe: &Scribe) ->
         let result = Some(call.text(scribe)).filter(|text| !text.is_empty());
         return Some(Subagent { name, label, prompt: Some(prompt), result, ..Subagent::default() }.into());
     }
-    let web = kind == CallKind::Fetch || kind == CallKind::Search && name.to_lowercase().contains("web");
-    let query = input.filled("query").filter(|_| web)?;
+    let query = input.filled("query").filter(|_| kind == CallKind::Fetch)?;
     Some(WebSearch { queries: vec![query], results: call.output.clone() }.into())
 }
 

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use switchboard_event::{ApprovalMode, SessionConfig};
 
 use super::driver::{Client, Habits, Setup, Start};
-use crate::{
-    Abilities, Agent, Host, Launch, Order, Unsupported, Versions,
-    agent::{no_config, no_login},
-};
+use crate::{Abilities, Agent, Host, Launch, Login, Order, Unsupported, Versions, agent::no_config};
 
 /// Any agent that speaks ACP, named by its command.
-pub const AGENT: Agent = row("acp", "any agent that speaks ACP", None, None, None, by_command);
+pub const AGENT: Agent = forking(row("acp", "any agent that speaks ACP", None, None, None, by_command));
 
 /// What such an agent can do. What only some of them can, the agent says itself when it is there.
 const ABILITIES: Abilities = Abilities {
@@ -21,7 +18,6 @@ const ABILITIES: Abilities = Abilities {
     questions: true,
     interrupt: true,
     resume: true,
-    fork: true,
     set_model: true,
     set_mode: true,
     images: true,
@@ -38,8 +34,18 @@ pub const fn row(
     versions: Option<Versions>,
     launch: fn(&Order<'_>) -> Result<Launch, Unsupported>,
 ) -> Agent {
-    let (login, config) = (no_login, no_config);
+    let (login, config) = (unknown_login, no_config);
     Agent { name, title, program, install, versions, abilities: ABILITIES, launch, login, config }
+}
+
+/// The same for one that can continue a copy of a session.
+pub const fn forking(agent: Agent) -> Agent {
+    Agent { abilities: Abilities { fork: true, ..agent.abilities }, ..agent }
+}
+
+/// Each has a login of its own, and only it knows whether it was done.
+fn unknown_login(_: &dyn Host) -> Login {
+    Login::Unknown
 }
 
 /// What is peculiar about an agent of the table.
@@ -51,17 +57,14 @@ pub struct Row {
     pub args: &'static [&'static str],
     /// Names of the folders where it keeps its state, beside its program's.
     pub state: &'static [&'static str],
-    /// The way to log in, and the variable that must be set for it.
-    pub login: Option<(&'static str, &'static str)>,
     /// It does not end when its input does.
     pub lingers: bool,
 }
 
 /// Starts an agent of the table.
 pub fn start(order: &Order<'_>, row: Row) -> Result<Launch, Unsupported> {
-    let authenticate = row.login.filter(|(_, var)| order.host.env(var).is_some()).map(|(method, _)| method);
     let habits = Habits { lingers: row.lingers, ..Habits::default() };
-    let setup = Setup { authenticate, habits, ..setup(order)? };
+    let setup = Setup { habits, ..setup(order)? };
     let args = row.args.iter().map(|arg| (*arg).to_owned()).collect();
     let names: Vec<&str> = row.state.iter().copied().chain([row.program]).collect();
     Ok(Launch { writable: state_folders(order.host, &names), ..launch(order, row.program.to_owned(), args, setup) })

@@ -13,7 +13,7 @@ use super::{
     terminals::Terminals,
     usage::Spending,
 };
-use crate::{Json, Object, Reader, Scribe, replies::Replies};
+use crate::{Json, Note, Object, Reader, Scribe, replies::Replies};
 
 /// Reads both directions of a connection.
 #[derive(Default)]
@@ -30,6 +30,8 @@ pub struct Live {
     pub(super) subagents: Subagents,
     pub(super) spending: Spending,
     pub(super) replies: Replies,
+    /// The agent puts the name of a tool before the id of its call.
+    pub(super) prefixed_ids: bool,
     /// The plans by name, and the items that show them.
     pub(super) plans: Vec<(Id, Id)>,
     ids: u64,
@@ -64,6 +66,13 @@ pub enum Theirs {
     Other(String),
 }
 
+impl Live {
+    /// Reads an agent that puts the name of a tool before the id of its call.
+    pub fn with_prefixed_ids() -> Self {
+        Self { prefixed_ids: true, ..Self::default() }
+    }
+}
+
 impl Reader for Live {
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
@@ -75,6 +84,12 @@ impl Reader for Live {
             (None, Some(id)) => self.answer(&id, &fields, scribe),
             (None, None) if fields.has("error") => scribe.notice(answer_notice("response", &fields)),
             (None, None) => {}
+        }
+    }
+
+    fn note(&mut self, note: &Note<'_>, _: &mut Scribe) {
+        if let Note::Failed(fault) = note {
+            self.session.advised(fault);
         }
     }
 

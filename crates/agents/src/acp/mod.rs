@@ -25,7 +25,7 @@ mod updates;
 mod usage;
 
 pub use driver::{Client, Habits, Safeguard, Setup, Start};
-pub use launch::{AGENT, Row, row, start};
+pub use launch::{AGENT, Row, forking, row, start};
 
 pub use shown::Shown;
 
@@ -43,4 +43,9 @@ pub const SOURCES: &[Source] = &[Source {
 /// Reads a transcript of any agent that speaks ACP.
 pub fn reader() -> Box<dyn crate::Reader> {
     Box::new(live::Live::default())
+}
+
+/// Reads a transcript of an agent whose ids of calls begin with the name of the tool.
+pub fn reader_of_prefixed_ids() -> Box<dyn crate::Reader> {
+    Box::new(live::Live::with_prefixed_ids())
 }

@@ -5,10 +5,11 @@ use switchboard_event::CallKind;
 use crate::{Json, Object};
 
 /// The name of a tool, from where the agent left it.
-pub fn tool_name(call: &Object<'_>, id: &str) -> Option<String> {
+pub fn tool_name(call: &Object<'_>, id: &str, prefixed: bool) -> Option<String> {
     call.filled("name")
         .or_else(|| meta_name(&call.object("_meta")))
         .or_else(|| name_in_id(id))
+        .or_else(|| prefix_of_id(id).filter(|_| prefixed))
         .or_else(|| call.filled("title").filter(|title| is_name(title) && !is_subject(title, call)))
 }
 
@@ -24,6 +25,12 @@ fn name_in_id(id: &str) -> Option<String> {
     let tail = rest.strip_prefix(name)?.strip_prefix('_')?;
     let digits = !tail.is_empty() && tail.chars().all(|c| c == '_' || c.is_ascii_digit());
     (digits && !name.is_empty()).then(|| name.to_owned())
+}
+
+/// `NAME__ID`: the same agent, where the model's provider names the calls. Others have such ids too, and mean nothing.
+fn prefix_of_id(id: &str) -> Option<String> {
+    let (name, _) = id.rsplit_once("__")?;
+    Some(name.to_owned()).filter(|name| is_name(name))
 }
 
 /// The number behind such an id: which of the calls of one reply it is, from 0.
@@ -109,7 +116,16 @@ mod tests {
     use crate::Json;
 
     fn check_name(call: &str, id: &str, expected: Option<&str>) {
-        assert_eq!(tool_name(&Json::parse(call).unwrap().object(), id).as_deref(), expected, "{call} {id}");
+        assert_eq!(tool_name(&Json::parse(call).unwrap().object(), id, false).as_deref(), expected, "{call} {id}");
+    }
+
+    #[test]
+    fn a_name_before_any_id_counts_only_where_it_is_one() {
+        let call = Json::parse(r#"{"title":"Reading x"}"#).unwrap().object();
+        for (id, expected) in [("read_file__abc-1", Some("read_file")), ("glob__x", Some("glob")), ("call_1", None)] {
+            assert_eq!(tool_name(&call, id, true).as_deref(), expected, "{id}");
+            assert_eq!(tool_name(&call, id, false), None, "{id}");
+        }
     }
 
     #[test]

@@ -25,7 +25,21 @@ pub struct Session {
     default_model: Option<String>,
     /// Why no session could be opened.
     fault: Option<Fault>,
+    /// It says what can be done about it.
+    advised: bool,
     closed: bool,
+}
+
+impl Session {
+    /// Whoever gave up for what the agent said may know what can be done about it.
+    pub fn advised(&mut self, advice: &Fault) {
+        if let Some(fault) = &mut self.fault
+            && fault.code == advice.code
+            && !self.advised
+        {
+            (*fault, self.advised) = (advice.clone(), true);
+        }
+    }
 }
 
 /// Where an update belongs.

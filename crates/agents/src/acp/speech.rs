@@ -95,6 +95,10 @@ impl Live {
             (None, Kind::Thought) => self.speak(kind, message, thread, Item::new(Reasoning::default()), scribe),
         };
         add(&item, piece, scribe);
+        if matches!(place, Place::Main) {
+            let reply = scribe.item(&item).and_then(|item| item.reply.clone());
+            self.spending.replied(&update.object("_meta").object("usage"), reply, scribe);
+        }
     }
 
     /// Somebody begins to say something else.
@@ -153,7 +157,10 @@ fn add(item: &Id, piece: Content, scribe: &mut Scribe) {
             _ => message.content.push(piece),
         },
         _ if piece.kind == ContentType::Text => {
-            scribe.item_append(item, Field::Text, 0, piece.text.as_deref().unwrap_or_default());
+            // Some agents begin or end a message with an empty piece.
+            if let Some(text) = piece.text.as_deref().filter(|text| !text.is_empty()) {
+                scribe.item_append(item, Field::Text, 0, text);
+            }
             return;
         }
         Details::AgentMessage(message) => message.content.push(piece),

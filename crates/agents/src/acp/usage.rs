@@ -1,7 +1,7 @@
 //! Tokens and money. The figures of a turn come with the answer to its prompt; updates tell how full the context is
 //! and what the session cost so far.
 
-use switchboard_event::{Context, Info, Scope, Usage};
+use switchboard_event::{Context, Id, Info, Scope, Usage};
 
 use crate::{Object, Scribe};
 
@@ -9,6 +9,8 @@ use crate::{Object, Scribe};
 #[derive(Default)]
 pub struct Spending {
     cost: Option<f64>,
+    /// The figures of this turn came reply by reply.
+    piecewise: bool,
 }
 
 impl Spending {
@@ -32,8 +34,21 @@ impl Spending {
         scribe.usage(Usage { scope: Scope::Turn, model, cost_usd, cumulative: base.is_none(), ..Usage::default() });
     }
 
+    /// The figures of a reply: one agent (0.15.10) has them beside the last piece of its text, and nowhere else.
+    pub fn replied(&mut self, figures: &Object<'_>, reply: Option<Id>, scribe: &mut Scribe) {
+        if figures.is_empty() {
+            return;
+        }
+        self.piecewise = true;
+        let model = scribe.model().map(str::to_owned);
+        scribe.usage(Usage { scope: Scope::Reply, key: reply, ..usage(figures, model) });
+    }
+
     /// The figures of a turn, in its answer.
-    pub fn count(&self, result: &Object<'_>, scribe: &mut Scribe) {
+    pub fn count(&mut self, result: &Object<'_>, scribe: &mut Scribe) {
+        if std::mem::take(&mut self.piecewise) {
+            return;
+        }
         let model = scribe.model().map(str::to_owned);
         if result.get("usage").is_some() {
             return scribe.usage(usage(&result.object("usage"), model));

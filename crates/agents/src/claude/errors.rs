@@ -4,6 +4,12 @@ use switchboard_event::{ErrorCode, Fault};
 
 use crate::Object;
 
+/// How Claude begins to say that there is no such session.
+pub const NOT_FOUND: &str = "No conversation found";
+
+/// What it does not say then.
+pub const ELSEWHERE: &str = "\nhint: Claude Code finds a session only in the folder where it began";
+
 /// The `error` of an `assistant` record, with the text that stands in place of an answer.
 pub fn of_reply(error: &str, text: &str) -> Fault {
     let code = match error {
@@ -34,13 +40,13 @@ pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>, failed: Option<u16>
         "error_max_budget_usd" => ErrorCode::MaxBudget,
         _ if fields.is("stop_reason", "refusal") => ErrorCode::Refused,
         _ if fields.is("terminal_reason", "prompt_too_long") => ErrorCode::ContextOverflow,
-        _ if message.starts_with("No conversation found") || message.starts_with("Error: --resume requires") => {
+        _ if message.starts_with(NOT_FOUND) || message.starts_with("Error: --resume requires") => {
             ErrorCode::SessionNotFound
         }
         _ => reply.map(|f| f.code).or(status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ExecutionError),
     };
     let hint = match code {
-        ErrorCode::SessionNotFound => "\nhint: Claude Code finds a session only in the folder where it began",
+        ErrorCode::SessionNotFound => ELSEWHERE,
         _ => "",
     };
     let info = reply.and_then(|f| f.info.clone()).or(Some(subtype)).filter(|i| !i.is_empty() && i != "success");

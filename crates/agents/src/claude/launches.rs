@@ -46,6 +46,8 @@ fn two_way_is_spoken_over_its_input() {
     assert_eq!((launch.program.as_str(), launch.source), ("claude", "claude"));
     assert_eq!(launch.args, flags);
     assert_eq!(launch.input, Input::Open);
+    // A value that stood alone could be swallowed by the flag before it.
+    assert!(launch.args.iter().all(|arg| arg.starts_with('-')));
     assert!(launch.driver.is_some() && launch.counts_turns && launch.weaker.is_empty());
     assert_eq!(launch.env, [("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".to_owned(), "1".to_owned())]);
     assert!(launch.unset.contains(&"CLAUDECODE") && launch.unset.contains(&"CLAUDE_CODE_CHILD_SESSION"));

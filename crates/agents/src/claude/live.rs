@@ -1,9 +1,9 @@
 //! What Claude Code prints and is told, record by record. Only dispatches; each kind of record has its own file.
 
-use switchboard_event::{Dir, Fault, Id, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Dir, EndReason, ErrorCode, Fault, Id, Level, Notice, Timestamp, Topic};
 
-use super::{control::Asks, items, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
-use crate::{Json, Object, Reader, Scribe, board};
+use super::{control::Asks, errors, items, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
+use crate::{Ending, Json, Note, Object, Reader, Scribe, board};
 
 /// Reads Claude Code's stream.
 #[derive(Default)]
@@ -63,6 +63,17 @@ impl Reader for Live {
         }
     }
 
+    fn note(&mut self, note: &Note<'_>, scribe: &mut Scribe) {
+        // Claude Code 2.1.0 says it nowhere else.
+        if let Note::Stderr(line) = note
+            && line.starts_with(errors::NOT_FOUND)
+            && !scribe.in_turn()
+        {
+            let fault = Fault::new(ErrorCode::SessionNotFound, format!("{line}{}", errors::ELSEWHERE));
+            scribe.session_ending(Ending { reason: EndReason::Failed, error: Some(fault) });
+        }
+    }
+
     fn end(&mut self, scribe: &mut Scribe) {
         scribe.identify(self.early.as_deref().unwrap_or_default());
         self.books.cut_off(scribe);
@@ -87,8 +98,12 @@ impl Live {
     /// session waits for it.
     fn identify(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let Some(session) = fields.str("session_id") else { return };
-        let early = fields.is("type", "system")
-            && fields.str("subtype").is_some_and(|kind| kind == "session_state_changed" || kind.starts_with("hook_"));
+        let early = match fields.str("type").as_deref() {
+            Some("system") => fields.str("subtype").is_some_and(|kind| {
+                kind == "session_state_changed" || kind.starts_with("hook_") || kind.starts_with("plugin_")
+            }),
+            kind => kind == Some("command_lifecycle"),
+        };
         match early {
             true => self.early = Some(session.into_owned()),
             false => scribe.identify(&session),

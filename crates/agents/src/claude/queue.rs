@@ -58,3 +58,47 @@ impl Waiting {
         self.prompts.iter().any(|prompt| prompt.text == text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Waiting;
+
+    fn two() -> Waiting {
+        let mut waiting = Waiting::default();
+        waiting.push("1", "one".to_owned());
+        waiting.push("2", "two".to_owned());
+        waiting
+    }
+
+    #[test]
+    fn what_waits_begins_the_next_turn() {
+        let mut waiting = two();
+        assert_eq!(waiting.next().as_deref(), Some("one"));
+        assert_eq!(waiting.next().as_deref(), Some("two"));
+        assert_eq!(waiting.next(), None);
+    }
+
+    #[test]
+    fn what_went_with_results_of_tools_has_joined() {
+        let mut waiting = two();
+        waiting.results();
+        waiting.push("3", "three".to_owned());
+        waiting.called();
+        assert_eq!(waiting.next().as_deref(), Some("three"));
+        // The turn ended instead: nothing joined.
+        let mut waiting = two();
+        waiting.results();
+        assert_eq!(waiting.next().as_deref(), Some("one"));
+        waiting.called();
+        assert!(waiting.contains("two"));
+    }
+
+    #[test]
+    fn what_was_called_back_is_gone() {
+        let mut waiting = two();
+        waiting.remove("1");
+        assert!(!waiting.contains("one") && waiting.contains("two"));
+        waiting.clear();
+        assert_eq!(waiting.next(), None);
+    }
+}

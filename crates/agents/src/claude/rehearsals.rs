@@ -168,6 +168,29 @@ fn an_interrupt_with_nothing_to_stop_harms_nobody() {
 }
 
 #[test]
+fn what_it_says_in_new_words_is_let_pass() {
+    play(&[r#"{"in":{"type":"brand_new","session_id":"s1"}}"#, r#"{"in":{"type":"system","subtype":"brand_new"}}"#]);
+    play(&[r#"{"line":"not json at all"}"#, RESULT, IDLE, SETTLED]);
+}
+
+#[test]
+fn a_prompt_that_joined_does_not_begin_a_turn_again() {
+    let joined = r#"
+        {"in":{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"a"}}]},"session_id":"s1"}}
+        {"in":{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"b"}]},"session_id":"s1"}}
+        {"in":{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"c"}]},"session_id":"s1"}}
+    "#;
+    let next = r#"
+        {"in":{"type":"system","subtype":"init","session_id":"s1"}}
+        > {"disarm":"settle"}
+        = {"kind":"turn.started","data":{"prompt":null}}
+    "#;
+    play(&[STEER, READ, joined, RESULT, next]);
+    // Without tools nothing can join: it was waiting for the next turn.
+    play(&[STEER, READ, RESULT, &next.replace("null", "\"also this\"")]);
+}
+
+#[test]
 fn close_ends_its_input() {
     play(&[RESULT, IDLE, SETTLED, r#"{"cmd":"close"}"#, r#"> "close_input""#]);
 }

@@ -76,9 +76,10 @@ impl Books {
             first.reasoning = main.reasoning.saturating_sub(self.total().reasoning).min(first.output);
         }
         rest.retain(|usage| !usage.is_zero());
-        let nothing = rest.is_empty() && self.counted.is_empty();
-        rest.extend(self.placeholder.take().filter(|_| nothing));
-        if rest.is_empty() && self.counted.is_empty() && fields.has("usage") {
+        // A reply that was interrupted is in no figures but its own.
+        let complete = !rest.is_empty();
+        rest.extend(self.placeholder.take().filter(|_| !complete));
+        if rest.is_empty() && self.total().is_zero() && fields.has("usage") {
             // The turn used nothing, and says so.
             rest.push(Usage { reasoning_in_output: true, ..Usage::default() });
         }
@@ -260,5 +261,21 @@ pub fn usage(figures: &Object<'_>) -> Usage {
         cached_in_input: false,
         reasoning_in_output: true,
         ..Usage::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::Id;
+
+    use super::{REMEMBERED, Seen};
+
+    #[test]
+    fn a_reply_that_is_repeated_much_later_counts_once() {
+        let mut seen = Seen::default();
+        assert!((0..REMEMBERED).all(|n| seen.insert(&Id::from(format!("msg_{n}")))));
+        assert!(!seen.insert(&Id::from("msg_0")));
+        assert!(seen.insert(&Id::from("one more")), "and the oldest is forgotten, so that memory is bounded");
+        assert!(seen.order.len() == REMEMBERED && seen.known.len() == REMEMBERED);
     }
 }

@@ -33,6 +33,6 @@ pub const SOURCES: &[Source] = &[
         agent: "gemini",
         title: "Gemini CLI, `gemini --acp`, a transcript of both directions",
         schema: None,
-        reader: crate::acp::reader,
+        reader: crate::acp::reader_of_prefixed_ids,
     },
 ];

@@ -36,10 +36,14 @@ pub struct Bus {
     pub(super) asked: Recent<()>,
     /// What we answered: the bus says it again.
     pub(super) replied: Recent<()>,
+    /// We stopped the turn, be it before the bus showed its beginning.
+    pub(super) stopped: bool,
     /// Prompts that we sent.
     pub(super) posted: Posted,
-    /// Parts that were heard of.
-    pub(super) seen: Recent<()>,
+    /// Parts that were heard of, and by which connection to the bus.
+    pub(super) seen: Recent<u32>,
+    /// How often the bus was connected to: it does not keep what nobody hears.
+    pub(super) connections: u32,
     /// The names of MCP servers: their tools are called by the name of both.
     pub(super) servers: Vec<String>,
     /// The context is being made smaller.
@@ -153,6 +157,7 @@ impl Bus {
                 self.main = true;
                 self.session_error(&event.fields, scribe);
             }
+            "server.connected" => self.connections = self.connections.saturating_add(1),
             "mcp.tools.changed" => self.know_server(event.fields.filled("server")),
             _ => {}
         }

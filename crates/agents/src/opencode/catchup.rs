@@ -29,6 +29,8 @@ impl Bus {
         }
         for part in parts.iter().map(|part| part.object()) {
             if !self.was_told(&part) {
+                // What it has said so far is not in it.
+                self.seen.insert(Id::from(part.str("id").unwrap_or_default()), 0);
                 self.part_updated(&part, scribe);
             }
         }

@@ -53,6 +53,7 @@ impl Bus {
             Route::Reply(id) => self.reply_sent(id, &body, scribe),
             Route::Reject(id) => self.reject_sent(id, scribe),
             _ if path.ends_with("/abort") => {
+                self.stopped = true;
                 scribe.interrupted();
                 scribe.notice(Notice::new(Topic::Interrupt));
             }
@@ -62,6 +63,7 @@ impl Bus {
     }
 
     fn prompt_sent(&mut self, number: u64, body: &Object<'_>) {
+        self.stopped = false;
         let parts = body.array("parts").into_iter().map(Json::object);
         let texts: Vec<_> = parts.filter_map(|part| part.filled("text")).collect();
         // Without words it only asks for an answer to what was said before.

@@ -24,7 +24,9 @@ impl Bus {
     pub(super) fn part_updated(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let id = Id::from(fields.str("id").unwrap_or_default());
         let message = Id::from(fields.str("messageID").unwrap_or_default());
-        self.seen.insert(id.clone(), ());
+        if !self.seen.has(&id) {
+            self.seen.insert(id.clone(), self.connections);
+        }
         let part = Part { id, message, kind: fields.str("type").unwrap_or_default(), fields };
         match self.messages.get(&part.message) {
             Some(message) if message.past => scribe.notice_about(Some(part.id), copied()),
@@ -84,6 +86,9 @@ impl Bus {
         if !fields.is("field", "text") || told.is_some_and(|message| message.summary) {
             return;
         }
+        if self.has_gap(&id) {
+            return;
+        }
         if self.ended.has(&id) || told.is_some_and(|message| message.past) {
             return self.late(&id, "message.part.delta", scribe);
         }
@@ -95,6 +100,11 @@ impl Bus {
             speech::begin(&id, Voice::Answer, Some(&message), scribe);
         }
         speech::grow(&id, &fields.str("delta").unwrap_or_default(), scribe);
+    }
+
+    /// Something of what a part says was missed: more of it makes no sense until all of it comes.
+    fn has_gap(&self, part: &str) -> bool {
+        self.connections > 1 && self.seen.get(part) != Some(&self.connections)
     }
 
     /// The summary that a compaction leaves is told when the compaction is over.

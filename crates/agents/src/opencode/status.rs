@@ -44,7 +44,7 @@ impl Bus {
     /// Idle, said twice: by `session.status` and by the older `session.idle`.
     pub(super) fn session_idle(&mut self, scribe: &mut Scribe) {
         if self.main {
-            if scribe.is_interrupted() && scribe.in_turn() {
+            if self.stopped && scribe.in_turn() {
                 self.turn.abandoned();
             }
             self.turn.rest();

@@ -50,7 +50,7 @@ impl View {
 
     /// Something is not as it should be. The same is said once a turn.
     fn warn(&mut self, event: &Event, text: &str) {
-        if !self.turn.tells(text) {
+        if self.requests.will_tell(text) || !self.turn.tells(text) {
             return;
         }
         self.begin(event, Block::Problem);

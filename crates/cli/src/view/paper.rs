@@ -189,11 +189,14 @@ impl Paper {
         let texts = harmless(spans, all);
         let (cells, more) = fold::cells(texts.iter().map(String::as_str), all);
         let cells = fold::cut(cells, more, all);
-        let rows = fold::wrap(&cells, room);
+        // What follows a mark stands below the text, not below the mark.
+        let hang = if spans.first().is_some_and(|(_, mark)| mark.chars().count() == 2) { 2 } else { 0 };
+        let rows = fold::wrap(&cells, room - hang);
         let too_many = rows.len() > most;
         for (number, row) in rows.into_iter().take(most).enumerate() {
+            let indent = if number == 0 { indent } else { indent + hang };
             if too_many && number + 1 == most {
-                self.row(indent, &fold::cut(row.to_vec(), true, room), spans);
+                self.row(indent, &fold::cut(row.to_vec(), true, room - hang), spans);
             } else {
                 self.row(indent, row, spans);
             }

@@ -14,8 +14,8 @@ use super::{
 /// The requests of a turn.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// What each open request is about.
-    open: HashMap<Id, String>,
+    /// What each open request is about, in our words and in the agent's.
+    open: HashMap<Id, (String, String)>,
     /// Items of which it was said that they were declined.
     told: HashSet<Id>,
     /// Items whose content somebody saw and agreed to.
@@ -38,6 +38,11 @@ impl Requests {
         !self.open.is_empty()
     }
 
+    /// A text is about an open request: what becomes of it will be told.
+    pub fn will_tell(&self, text: &str) -> bool {
+        self.open.values().any(|(_, title)| !title.is_empty() && text.ends_with(title))
+    }
+
     /// A turn begins: what was said in the last one does not matter any more.
     pub fn forget(&mut self) {
         (self.told, self.shown) = (HashSet::new(), HashSet::new());
@@ -50,11 +55,11 @@ impl View {
             Some(command) => format!("$ {}", unwrapped(command)),
             None => format!("→ {}", request.title),
         };
-        self.requests.open.insert(request.request.clone(), what);
+        self.requests.open.insert(request.request.clone(), (what, request.title.clone()));
     }
 
     pub(super) fn request_resolved(&mut self, event: &Event, resolved: &RequestResolved) {
-        let what = self.requests.open.remove(&resolved.request).unwrap_or_default();
+        let (what, _) = self.requests.open.remove(&resolved.request).unwrap_or_default();
         let (word, after) = match resolved.outcome {
             Outcome::Declined => ("declined", ""),
             Outcome::Cancelled => ("declined", ", and the turn stopped"),

@@ -19,12 +19,16 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 #[derive(Debug, Default)]
 pub struct Doing {
     status: Option<SessionStatus>,
+    /// The session ended.
+    pub is_over: bool,
 }
 
 impl Doing {
     /// Takes note of an event.
     pub fn see(&mut self, event: &Event) {
         match &event.body {
+            Body::SessionStarted(_) => self.is_over = false,
+            Body::SessionEnded(_) => self.is_over = true,
             Body::SessionUpdated(updated) if updated.info.status.is_some() => self.status = updated.info.status,
             Body::Notice(notice) if notice.topic == Topic::Retry => self.status = Some(SessionStatus::Retrying),
             Body::Notice(notice) if notice.topic == Topic::Compaction => {
@@ -81,6 +85,7 @@ impl View {
         match voice {
             Some(voice) if voice.is_thought() => "thinking".to_owned(),
             Some(_) => "writing".to_owned(),
+            None if self.turn.is_over() => "closing".to_owned(),
             None if self.turn.has_begun() => "working".to_owned(),
             None => "starting".to_owned(),
         }

@@ -36,6 +36,7 @@ pub struct Turn {
     told: HashSet<String>,
     /// It ended, not well, and that was told.
     is_told: bool,
+    is_over: bool,
 }
 
 impl Turn {
@@ -70,11 +71,16 @@ impl Turn {
         self.count > 0
     }
 
+    /// The last turn ended.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     fn begin(&mut self, event: &Event, turn: &TurnStarted) {
         self.count += 1;
         (self.began, self.prompt) = (Some(event.at), turn.prompt.clone());
         (self.usage, self.total) = (Usage::default(), None);
-        (self.told, self.is_told) = (HashSet::new(), false);
+        (self.told, self.is_told, self.is_over) = (HashSet::new(), false, false);
     }
 }
 
@@ -131,7 +137,7 @@ impl View {
             self.advise(fault.code);
         }
         let (word, why) = (ending(turn.status), stopping(turn));
-        self.turn.is_told = word.is_some();
+        (self.turn.is_told, self.turn.is_over) = (word.is_some(), true);
         let is_fine = word.is_none() && why.is_none();
         let figures = self.figures(event, turn);
         if is_fine && (self.paper.options.quiet || figures.is_empty()) {

@@ -58,6 +58,9 @@ impl View {
     /// Draws the status line, or draws it again. To be called every tenth of a second or so while a turn runs;
     /// [`View::event`] takes the line away before it writes.
     pub fn draw_status(&mut self, elapsed: Duration, out: &mut Output) {
+        if self.doing.is_over {
+            return;
+        }
         let text = self.status(elapsed);
         self.write(out, |view| view.paper.draw_status(&text));
     }
@@ -86,12 +89,6 @@ impl View {
     /// The terminal has another width now.
     pub fn resize(&mut self, width: u16) {
         self.paper.options.width = width;
-    }
-
-    /// The last message of the last turn, as the agent gave it.
-    #[cfg(test)]
-    pub fn last_message(&self) -> Option<&str> {
-        self.last.text()
     }
 
     fn write(&mut self, out: &mut Output, write: impl FnOnce(&mut Self)) {

@@ -11,6 +11,9 @@ use crate::{Answer, Decision, Object};
 /// How many requests may be open; the oldest is given up.
 const OPEN: usize = 256;
 
+/// Words on an option that say that it outlives the session.
+const OUTLIVING: [&str; 6] = ["future", "save", "permanent", "forever", "in project", "for user"];
+
 /// What the agent waits for.
 #[derive(Default)]
 pub struct Questions {
@@ -72,7 +75,7 @@ impl Question {
             let option = option.object();
             let name = option.string("name").unwrap_or_default().to_lowercase();
             let id = option.string("optionId").unwrap_or_default();
-            let outlives = ["future", "save", "permanent", "forever"].iter().any(|word| name.contains(word));
+            let outlives = OUTLIVING.iter().any(|words| name.contains(words));
             Offered { outlives, kind: option.string("kind").unwrap_or_default(), id }
         };
         let options = params.array("options").into_iter().map(offered).collect();

@@ -44,8 +44,6 @@ pub struct Client {
 pub enum Asked {
     /// `initialize`.
     Initialize,
-    /// `authenticate`.
-    Authenticate,
     /// A session is opened, by this method.
     Open(&'static str),
     /// The model is chosen, before the first prompt.

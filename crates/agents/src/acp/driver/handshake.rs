@@ -54,7 +54,9 @@ fn login(method: &Object<'_>) -> Option<String> {
     let name = method.filled("name").or_else(|| method.filled("id"))?;
     let var = |var: Json<'_>| var.str().map(Into::into).or_else(|| var.object().filled("name"));
     let vars: Vec<String> = method.array("vars").into_iter().filter_map(var).collect();
-    Some(if vars.is_empty() { name } else { format!("{name} ({} in the environment)", vars.join(", ")) })
+    let set = Some(format!("{} in the environment", vars.join(", "))).filter(|_| !vars.is_empty());
+    let how = set.or_else(|| method.filled("description")).filter(|how| *how != name);
+    Some(how.map_or_else(|| name.clone(), |how| format!("{name} ({how})")))
 }
 
 impl Client {
@@ -64,7 +66,6 @@ impl Client {
         let result = answer.object("result");
         match (what, fault) {
             (Asked::Initialize, None) => self.met(&result, effects),
-            (Asked::Authenticate, None) => self.open_session(effects),
             (Asked::Open(method), None) => self.opened(method, &result, effects),
             (Asked::Open(method), Some(fault)) => self.not_opened(method, fault, effects),
             (Asked::Model, None) => effects.push(Effect::Ready),
@@ -82,10 +83,7 @@ impl Client {
         if let Some(said) = servers::unreachable(&self.setup.servers, self.agent.http, self.agent.sse) {
             return effects.give_up(Fault::new(ErrorCode::ExecutionError, said));
         }
-        match self.setup.authenticate {
-            Some(method) => self.ask(Asked::Authenticate, "authenticate", &json!({ "methodId": method }), effects),
-            None => self.open_session(effects),
-        }
+        self.open_session(effects);
     }
 
     /// Opens the session in the best way that the agent has: resuming tells no history, loading does.
@@ -137,8 +135,13 @@ impl Client {
         self.set_up(effects);
     }
 
-    /// No session. One whose file was lost is put back from its copy, once.
+    /// No session. One whose file was lost is put back from its copy, once. One that cannot be resumed may be loaded:
+    /// Qwen Code 0.15.10 says that it can do both, and can do only that.
     fn not_opened(&mut self, method: &'static str, fault: Fault, effects: &mut Effects) {
+        if method == "session/resume" && self.agent.load && fault.info.as_deref() == Some("-32601") {
+            self.agent.resume = false;
+            return self.open_session(effects);
+        }
         let lost = fault.code == ErrorCode::SessionNotFound && method != "session/new";
         match self.setup.habits.safeguard.as_mut().filter(|guard| lost && guard.copied) {
             Some(guard) => {

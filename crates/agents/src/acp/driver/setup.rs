@@ -15,8 +15,6 @@ pub struct Setup {
     pub start: Start,
     /// The model to choose, where that is not said when the agent is started.
     pub model: Option<String>,
-    /// The way to log in, where one is needed first and it is known that it works.
-    pub authenticate: Option<&'static str>,
     /// What a person can do who is not logged in.
     pub login: Option<String>,
     /// What is peculiar about the agent.

@@ -259,6 +259,23 @@ fn a_session_is_resumed_in_the_best_way_that_the_agent_has() {
 }
 
 #[test]
+fn an_agent_that_only_says_that_it_can_resume_is_told_to_load() {
+    let wish = Wish { resume: Some(("old", false)), ..wish() };
+    let script = [
+        "> {\"send\":{\"method\":\"initialize\"}}\n",
+        MET,
+        r#"
+        > {"send":{"id":1,"method":"session/resume"}}
+        {"in":{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"\"Method not found\": session/resume"}}}
+        > {"send":{"id":2,"method":"session/load","params":{"sessionId":"old"}}}
+        {"in":{"jsonrpc":"2.0","id":2,"result":{}}}
+        > "ready"
+        "#,
+    ];
+    wish.check(agent("acp").unwrap(), &script.concat());
+}
+
+#[test]
 fn a_copy_is_the_agents_own_doing() {
     let wish = Wish { resume: Some(("old", true)), ..wish() };
     let script = [

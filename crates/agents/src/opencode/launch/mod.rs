@@ -123,6 +123,6 @@ pub fn model(text: &str) -> Result<Model, Unsupported> {
             Ok(Model { provider: provider.to_owned(), name: name.to_owned() })
         }
         _ => Err(Unsupported::new(format!("OpenCode has no model `{text}`"))
-            .with_hint("name it with its provider, as in `anthropic/claude-sonnet-4-5`; `opencode models` lists them")),
+            .with_hint("name it with its provider, as in `openai/gpt-5`; `opencode models` lists them")),
     }
 }

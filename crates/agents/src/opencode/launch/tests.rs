@@ -52,7 +52,7 @@ fn a_model_has_a_provider() {
     let check = |text, provider: &str, name: &str| {
         assert_eq!(model(text), Ok(Model { provider: provider.to_owned(), name: name.to_owned() }));
     };
-    check("anthropic/claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5");
+    check("openai/gpt-5", "openai", "gpt-5");
     check("openrouter/meta/llama", "openrouter", "meta/llama");
     for bad in ["sonnet", "/x", "x/", ""] {
         assert!(model(bad).unwrap_err().hint.unwrap().contains("opencode models"), "{bad}");

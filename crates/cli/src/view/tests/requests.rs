@@ -1,7 +1,8 @@
 //! What is seen of requests that were answered: quiet where somebody agreed, a line where something was refused.
 
 use switchboard_event::{
-    Body, Change, Command, Decider, FileChange, Id, Item, Outcome, RequestOpened, RequestResolved, Status,
+    Body, Change, Command, Decider, FileChange, Id, Item, Level, Notice, Outcome, RequestOpened, RequestResolved,
+    Status, Topic,
 };
 
 use super::{Options, event, shown};
@@ -57,6 +58,21 @@ fn a_refusal_is_told_once() {
         assert_eq!(seen(&command(), outcome, by, Status::Declined), format!("$ touch x\n  ✗ {told}\n"));
         assert_eq!(seen(&edit(), outcome, by, Status::Declined), format!("→ Do it\n  ✗ {told}\n"));
     }
+}
+
+#[test]
+fn a_warning_about_a_request_is_left_to_its_end() {
+    let opened = RequestOpened { title: "Run it".to_owned(), ..RequestOpened::default() };
+    let warning = |text: &str| Notice::new(Topic::Warning).with_text(text).with_level(Level::Warning);
+    let resolved = RequestResolved { outcome: Outcome::Declined, ..RequestResolved::default() };
+    let events = [
+        event(Some("i"), Body::ItemStarted(Box::new(command()))),
+        event(Some("i"), Body::RequestOpened(Box::new(opened))),
+        event(None, Body::Notice(Box::new(warning("nobody is there to ask: Run it")))),
+        event(Some("i"), Body::RequestResolved(Box::new(resolved))),
+        event(None, Body::Notice(Box::new(warning("careful: Run it")))),
+    ];
+    assert_eq!(shown(&events, Options::piped()).activity, "$ touch x\n  ✗ declined\n! careful: Run it\n");
 }
 
 #[test]

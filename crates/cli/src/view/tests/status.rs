@@ -97,7 +97,6 @@ fn another_width_is_kept_to() {
     view.event(&event(Some("c"), Body::ItemStarted(Box::new(command()))), &mut out);
     view.resize(24);
     assert_eq!(view.status(Duration::ZERO), "⠋ 0.0 s · cargo test -…");
-    assert_eq!(view.last_message(), None);
 }
 
 #[test]
@@ -116,4 +115,15 @@ fn a_question_on_the_screen_is_not_written_into() {
     out.clear();
     view.draw_status(Duration::ZERO, &mut out);
     assert!(text(&mut out).starts_with('\r'), "the line was ended by who typed");
+}
+
+#[test]
+fn it_does_not_come_back_when_all_is_over() {
+    let (mut view, mut out) = view(Options::terminal(40));
+    for event in super::recorded("echo live/made-tasks") {
+        view.event(&event, &mut out);
+    }
+    out.clear();
+    view.draw_status(Duration::ZERO, &mut out);
+    assert!(out.is_empty());
 }

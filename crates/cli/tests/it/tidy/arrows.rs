@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["agents", "event", "store"]),
     ("cli", &["agents", "dialects", "engine", "event", "store"]),
     ("testkit", &["agents", "dialects", "event"]),
-    ("live", &["event", "testkit"]),
+    ("live", &["agents", "engine", "event", "store", "testkit"]),
     ("xtask", &[]),
 ];
 

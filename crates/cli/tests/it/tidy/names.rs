@@ -49,13 +49,15 @@ fn without_comment(line: &str) -> &str {
     line.split_once("//").map_or(line, |(code, _)| code)
 }
 
-/// The line names the word, in any case, not as part of a longer one.
+/// The line names the word, in any case, not as part of a longer one. The key of a provider that has the same name is
+/// the provider's.
 fn names(line: &str, word: &str) -> bool {
     let line = line.to_lowercase();
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
     line.match_indices(word).any(|(at, _)| {
         let (before, after) = (line.get(..at).unwrap_or_default(), line.get(at + word.len()..).unwrap_or_default());
-        !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
+        let is_key = after.starts_with("_api_key");
+        !is_letter(before.chars().next_back()) && !is_letter(after.chars().next()) && !is_key
     })
 }
 

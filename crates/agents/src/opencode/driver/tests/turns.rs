@@ -1,5 +1,7 @@
 //! When a turn is over, and what becomes of one that neither goes on nor ends.
 
+use serde_json::json;
+
 use super::{OVER, WORKING, check};
 
 #[test]
@@ -57,6 +59,13 @@ fn should_the_second_rest_be_missed_time_tells() {
 
 #[test]
 fn an_end_that_was_missed_is_asked_for() {
+    let user = json!({ "id": "msg_1", "sessionID": "ses_1", "role": "user", "time": { "created": 2000 } });
+    let said = json!({ "id": "prt_1", "messageID": "msg_1", "type": "text", "text": "go" });
+    let time = json!({ "created": 2000, "completed": 3000 });
+    let reply = json!({ "id": "msg_2", "sessionID": "ses_1", "role": "assistant", "parentID": "msg_1", "time": time, "finish": "stop" });
+    let time = json!({ "start": 2000, "end": 2500 });
+    let answer = json!({ "id": "prt_2", "messageID": "msg_2", "type": "text", "text": "Hi.", "time": time });
+    let all = json!([{ "info": user, "parts": [said] }, { "info": reply, "parts": [answer] }]);
     check(&format!(
         r#"{WORKING}
         idle
@@ -66,15 +75,12 @@ fn an_end_that_was_missed_is_asked_for() {
         > {{"http":{{"id":5,"path":"/session/status"}}}}
         > {{"http":{{"id":6,"path":"/permission"}}}}
         > {{"http":{{"id":7,"path":"/question"}}}}
-        {{"in":{{"id":4,"method":"GET","path":"/session/ses_1/message","status":200,"body":[
-            {{"info":{{"id":"msg_1","sessionID":"ses_1","role":"user","time":{{"created":2000}}}},"parts":[{{"id":"prt_1","messageID":"msg_1","type":"text","text":"go"}}]}},
-            {{"info":{{"id":"msg_2","sessionID":"ses_1","role":"assistant","parentID":"msg_1","time":{{"created":2000,"completed":3000}},"finish":"stop"}},
-             "parts":[{{"id":"prt_2","messageID":"msg_2","type":"text","text":"Hi.","time":{{"start":2000,"end":2500}}}}]}}]}}}}
+        {{"in":{{"id":4,"method":"GET","path":"/session/ses_1/message","status":200,"body":{all}}}}}
         {OVER}
         > "settled"
         = {{"kind":"item.completed","data":{{"item":{{"type":"agent_message","text":"Hi."}}}}}}
         = {{"kind":"turn.completed","data":{{"status":"completed"}}}}"#
-    ).replace(",\"body\":[\n            ", ",\"body\":[").replace("]},\n            {\"info\"", "]},{\"info\"").replace(",\n             \"parts\"", ",\"parts\""));
+    ));
 }
 
 #[test]
@@ -215,6 +221,24 @@ fn an_abort_that_comes_too_early_is_repeated() {
         > {{"http":{{"id":5,"path":"/session/ses_1/abort"}}}}
         busy
         > {{"disarm":"work"}}"#
+    ));
+}
+
+#[test]
+fn a_turn_may_be_stopped_before_the_bus_shows_it() {
+    check(&format!(
+        r#"
+        {{"cmd":{{"prompt":{{"text":"go"}}}}}}
+        > {{"http":{{"id":3}}}}
+        {{"cmd":"interrupt"}}
+        > {{"http":{{"id":4,"path":"/session/ses_1/abort"}}}}
+        user 1
+        says 1 go
+        = {{"kind":"turn.started"}}
+        idle
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"interrupted"}}}}"#
     ));
 }
 
