@@ -43,9 +43,13 @@ fn says_all(ended: &Ended, says: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A model that the API does not know.
+/// A model that the API does not know, or that the agent does not take at all.
 pub fn model(trial: &Trial<'_>) -> anyhow::Result<()> {
     let heard = trial.run("x", &["--model", NO_MODEL])?;
+    if heard.events.is_empty() {
+        ensure!(heard.ended.code == Some(4), "{}", heard.ended.shown());
+        return says_all(&heard.ended, &[NO_MODEL, "hint: "]);
+    }
     let session = heard.ends(1, EndReason::Failed)?;
     let message = session.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
     ensure!(message.contains("404") || message.contains(NO_MODEL), "{session:?}\n{}", heard.ended.shown());

@@ -1,5 +1,7 @@
 //! What a live run tells is what `translate` makes of the same records, but for what only Switchboard knows.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Map, Value, json};
 use switchboard_event::{Body, Dir, Event, Info, NativeBody};
@@ -32,8 +34,11 @@ fn transcript(events: &[Event]) -> anyhow::Result<String> {
     let mut lines = String::new();
     for native in events.iter().filter_map(|event| event.native.as_ref()) {
         let dir = if native.dir == Dir::In { "in" } else { "out" };
-        let NativeBody::Json(record) = &native.body else { anyhow::bail!("not JSON: {:?}", native.body) };
-        lines.push_str(&format!("{{\"dir\":\"{dir}\",\"msg\":{}}}\n", record.get()));
+        match &native.body {
+            NativeBody::Json(record) => writeln!(lines, "{{\"dir\":\"{dir}\",\"msg\":{}}}", record.get())?,
+            NativeBody::Text(line) if native.dir == Dir::In => writeln!(lines, "{line}")?,
+            other => anyhow::bail!("this cannot be in a transcript: {other:?}"),
+        }
     }
     Ok(lines)
 }
