@@ -47,7 +47,8 @@ pub fn machine_with(temp: PathBuf) -> Result<Machine, Failure> {
         env: env.collect(),
         home: std::env::home_dir().ok_or_else(|| Failure::Machine("there is no home folder: set HOME".to_owned()))?,
         temp,
-        program: std::env::current_exe().map_err(|cause| Failure::Machine(format!("who am I? {cause}")))?,
+        // Right also after an update has replaced the file.
+        program: PathBuf::from("/proc/self/exe"),
         root: is_root(),
         now,
         fresh_id,

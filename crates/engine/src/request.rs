@@ -128,7 +128,7 @@ pub enum StartError {
     #[error("{0}")]
     NoSession(String),
     /// The process could not be started.
-    #[error(transparent)]
+    #[error("{}{}", .0, with_hint(.0.hint().map(str::to_owned)))]
     Launch(#[from] supervise::StartError),
     /// The files of the session could not be made.
     #[error("cannot prepare {}: {cause}", .path.display())]

@@ -13,9 +13,10 @@ pub struct Snapshots {}
 
 /// Runs the command.
 pub fn run(_: &Snapshots) -> anyhow::Result<()> {
-    let mut tests =
-        cargo(&["test", "--quiet", "--package", "switchboard-cli", "--test", "it", "--", "snapshots::recordings"]);
-    run_program(tests.env("INSTA_UPDATE", "always"))?;
+    for tests in [["--test", "it", "--", "snapshots::recordings"], ["--bin", "switchboard", "--", "view::"]] {
+        let mut tests = cargo(&[&["test", "--quiet", "--package", "switchboard-cli"], tests.as_slice()].concat());
+        run_program(tests.env("INSTA_UPDATE", "always"))?;
+    }
     say("written; `git diff` shows what changed");
     Ok(())
 }

@@ -41,7 +41,7 @@ pub enum StartError {
         program: String,
     },
     /// There is one, but it cannot be run.
-    #[error("cannot run `{program}`: {cause}\nhint: it must be a program that you may execute: chmod +x {program}")]
+    #[error("cannot run `{program}`: {cause}")]
     NotExecutable {
         /// As it was named.
         program: String,
@@ -83,7 +83,9 @@ impl StartError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotFound { .. } => Some("install it, or check PATH"),
-            Self::NotExecutable { .. } => Some("check that it is a program, and that you may run it"),
+            Self::NotExecutable { .. } => {
+                Some("check that it is a program, and that you may run it: chmod +x makes it one")
+            }
             Self::TooLong { .. } => Some("an argument may have 128 KiB; give a long prompt on standard input"),
             Self::Directory { .. } => Some("name a folder that exists and that you may enter"),
             Self::Confinement { .. } => {
