@@ -34,7 +34,7 @@ impl Totals {
 
     /// The first total of a copy is that of the other thread and one reply of its own (0.166).
     pub fn first_reply(&mut self, total: &Usage, reply: &Usage) {
-        if std::mem::take(&mut self.copied) {
+        if std::mem::take(&mut self.copied) && !reply.is_zero() {
             self.counted = Some(total.minus(reply));
         }
     }

@@ -43,7 +43,7 @@ async fn a_crash_is_a_failure_with_all_closed() {
 
 #[tokio::test]
 async fn a_full_disk_stops_the_session_and_harms_nothing() {
-    let rig = Rig::with(Options { max_bytes: Some(1 << 20), ..Options::default() });
+    let rig = Rig::with(&Options { max_bytes: Some(1 << 20), ..Options::default() });
     let session = rig.start(rig.script("burst 100000")).await;
     let outcome = session.outcome().await;
     assert!(outcome.unwritten.is_some_and(|why| why.contains("full")), "it must say why");

@@ -1,5 +1,7 @@
 //! Sessions from the outside: an engine on a log in a folder that goes away, with agents that are built in.
 
+#![cfg(test)]
+
 mod approvals;
 mod ends;
 mod following;

@@ -16,12 +16,12 @@ pub struct Rig {
 
 impl Rig {
     pub fn new() -> Self {
-        Self::with(Options::default())
+        Self::with(&Options::default())
     }
 
-    pub fn with(options: Options) -> Self {
+    pub fn with(options: &Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { owner: Some(this_process()), ..options };
+        let options = Options { owner: Some(this_process()), ..options.clone() };
         let store = Store::open(&folder.path().join("data"), &options).unwrap();
         let log: Arc<dyn Log> = Arc::new(store);
         let engine = Engine::new(log, machine(&folder));
@@ -58,10 +58,15 @@ fn machine(folder: &TempDir) -> Machine {
         temp: folder.path().join("tmp"),
         program: "/nowhere".into(),
         root: false,
-        now: || Timestamp::from_micros(jiff::Timestamp::now().as_microsecond()).unwrap(),
+        now,
         fresh_id: || Id::from(uuid::Uuid::now_v7().to_string()),
         secret: || uuid::Uuid::new_v4().simple().to_string(),
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the engine is given a clock, and here it is")]
+fn now() -> Timestamp {
+    Timestamp::from_micros(jiff::Timestamp::now().as_microsecond()).unwrap()
 }
 
 pub fn prompt(text: &str) -> Prompt {
