@@ -71,6 +71,8 @@ pub(crate) struct Actor {
     pub(super) fault: Option<Fault>,
     pub(super) exit: Option<Exit>,
     pub(super) silent: bool,
+    /// Nor beside.
+    pub(super) quiet: bool,
     pub(super) outcome: Outcome,
 }
 
@@ -105,6 +107,7 @@ impl Actor {
             fault: None,
             exit: None,
             silent: false,
+            quiet: false,
             outcome: Outcome::default(),
         }
     }
@@ -173,6 +176,7 @@ impl Actor {
                     self.note(&Note::Stderr(&line));
                 }
             }
+            Arrival::StderrEnd => self.quiet = true,
             Arrival::Exited(exit) => self.exited(exit),
             Arrival::Answer(request, answer) => self.answered(&request, &answer),
             Arrival::Stream(SseEvent::Opened) => self.signal(Signal::StreamOpened),
@@ -251,7 +255,7 @@ impl Actor {
                 self.stop(Why::Cancelled);
             }
             Due::Stop => self.climb(),
-            Due::Drain => self.silent = true,
+            Due::Drain => (self.silent, self.quiet) = (true, true),
             Due::Request(request) => self.expire(request),
             Due::Driver(timer) => self.signal(Signal::Timer(timer)),
         }
@@ -283,7 +287,7 @@ impl Actor {
     }
 
     fn is_over(&self) -> bool {
-        if self.parts.link.is_process() { self.exit.is_some() && self.silent } else { self.silent }
+        if self.parts.link.is_process() { self.exit.is_some() && self.silent && self.quiet } else { self.silent }
     }
 }
 

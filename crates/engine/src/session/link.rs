@@ -26,6 +26,8 @@ pub enum Arrival {
     StdoutEnd,
     /// The agent said this beside.
     Stderr(Vec<u8>),
+    /// The agent will say no more beside.
+    StderrEnd,
     /// The agent's process ended.
     Exited(Exit),
     /// The agent's server answered, or did not.
@@ -69,8 +71,8 @@ impl Link {
             self.tasks.spawn(write(stdin, lines));
             input
         });
-        self.tasks.spawn(read(stdout, self.arrivals.clone(), Arrival::Stdout, Some(Arrival::StdoutEnd)));
-        self.tasks.spawn(read(stderr, self.arrivals.clone(), Arrival::Stderr, None));
+        self.tasks.spawn(read(stdout, self.arrivals.clone(), Arrival::Stdout, Arrival::StdoutEnd));
+        self.tasks.spawn(read(stderr, self.arrivals.clone(), Arrival::Stderr, Arrival::StderrEnd));
         let (exit, arrivals) = (control.exit(), self.arrivals.clone());
         self.tasks.spawn(async move {
             // If nobody takes it, the session is over.
@@ -183,7 +185,7 @@ async fn read(
     mut from: impl AsyncRead + Unpin,
     to: mpsc::Sender<Arrival>,
     arrival: fn(Vec<u8>) -> Arrival,
-    end: Option<Arrival>,
+    end: Arrival,
 ) {
     loop {
         let mut chunk = Vec::with_capacity(CHUNK);
@@ -197,7 +199,6 @@ async fn read(
             _ => break,
         }
     }
-    if let Some(end) = end {
-        drop(to.send(end).await);
-    }
+    // If nobody takes it, the session is over.
+    drop(to.send(end).await);
 }

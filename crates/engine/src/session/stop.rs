@@ -149,7 +149,7 @@ impl Actor {
     pub(super) fn exited(&mut self, exit: Exit) {
         self.exit = Some(exit);
         self.timers.disarm(&Due::Stop);
-        if !self.silent {
+        if !self.silent || !self.quiet {
             // What it left in its pipes is still to be read, but not for ever.
             self.timers.arm(Due::Drain, DRAIN);
         }

@@ -3,11 +3,15 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use anyhow::ensure;
+use rustix::process::Signal;
 use switchboard_engine::find::override_variable;
-use switchboard_event::{EndReason, TurnStatus};
-use switchboard_testkit::{model::NO_MODEL, stage::Ended};
+use switchboard_event::{Body, EndReason, Event, Topic, TurnStatus};
+use switchboard_testkit::{clis::Places, model::NO_MODEL, stage::Ended};
 
-use crate::trial::{Trial, known};
+use crate::trial::{Trial, heard, known, wait_for};
+
+/// Where nobody listens.
+const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// No program, one that is too old or may not be started, no folder: refused before anything starts.
 pub fn before_the_start(trial: &Trial<'_>) -> anyhow::Result<()> {
@@ -64,6 +68,30 @@ pub fn key(trial: &Trial<'_>) -> anyhow::Result<()> {
     ensure!(matches!(ended.code, Some(1 | 4)), "{}", ended.shown());
     let said = format!("{}{}", ended.stdout, ended.stderr).to_lowercase();
     ensure!(["login", "log in", "api key"].iter().any(|words| said.contains(words)), "{}", ended.shown());
+    Ok(())
+}
+
+/// Nobody answers where the model should be: it fails and says why, or says that it tries again until it is stopped.
+pub fn network(trial: &Trial<'_>) -> anyhow::Result<()> {
+    let home = trial.stage.home();
+    let setup = (trial.cli.setup)(&Places { home: &home, model: NOWHERE });
+    for (file, text) in &setup.files {
+        fs::write(file, text)?;
+    }
+    let variables: Vec<_> = setup.environment.iter().map(|(name, value)| (*name, Some(value.as_str()))).collect();
+    let words = ["run", trial.cli.name, "x", "--approval", "auto-all", "--dialect", "events"];
+    let running = trial.begin(&words, &variables)?;
+    let retries = |event: &Event| matches!(&event.body, Body::Notice(notice) if notice.topic == Topic::Retry);
+    let ends = |event: &Event| matches!(event.body, Body::SessionEnded(_));
+    wait_for(&running, "an error", |event| retries(event) || ends(event))?;
+    // It may have ended by itself.
+    drop(running.signal(Signal::INT));
+    let heard = heard(running)?;
+    let session = heard.session()?;
+    let said = session.error.as_ref().map(|error| error.message.clone()).unwrap_or_default() + &heard.notices();
+    ensure!(matches!(heard.ended.code, Some(1 | 130)), "{}", heard.ended.shown());
+    ensure!(said.to_lowercase().contains("connect"), "{said}");
+    ensure!(trial.stage.model().requests().is_empty(), "the model was asked");
     Ok(())
 }
 

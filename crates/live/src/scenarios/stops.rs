@@ -47,6 +47,18 @@ pub fn text(trial: &Trial<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Ctrl-C on a terminal, with a person watching.
+pub fn person(trial: &Trial<'_>) -> anyhow::Result<()> {
+    let data = trial.stage.data();
+    let args = ["run", trial.cli.name, HALF, "--approval", "auto-all", "--data", &data.to_string_lossy()];
+    let mut running = trial.stage.on_terminal(trial.switchboard, &args)?;
+    running.wait_for("a text", |shown| shown.contains("these "))?;
+    running.say("\u{3}")?;
+    let ended = running.end()?;
+    ensure!(ended.code == Some(130) && !ended.stdout.contains("do not"), "{}", ended.shown());
+    Ok(())
+}
+
 /// Ctrl-C in the middle of a command: it is gone, and its item is interrupted.
 pub fn command(trial: &Trial<'_>) -> anyhow::Result<()> {
     let running = trial.start(&format!("{} go", trial.cli.shell("touch began.txt; sleep 300")), FREELY)?;
