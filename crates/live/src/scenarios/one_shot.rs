@@ -36,7 +36,9 @@ pub fn parallel(trial: &Trial<'_>) -> anyhow::Result<()> {
     let heard = trial.one_shot(&both)?;
     let commands = heard.commands();
     ensure!(commands.len() == 2, "{commands:?}\n{}", heard.ended.shown());
-    ensure!(heard.text().contains("Done: one; two"), "{:?}", heard.text());
+    // Which of them ends first is not the agent's to say.
+    let text = heard.text();
+    ensure!(text.contains("Done: one; two") || text.contains("Done: two; one"), "{text:?}");
     Ok(())
 }
 
