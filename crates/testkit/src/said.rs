@@ -44,7 +44,6 @@ pub fn said(stream: &[u8]) -> Vec<Said> {
 }
 
 fn line(line: &[u8]) -> Option<Said> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
     let Ok(text) = str::from_utf8(line) else {
         return Some(Said { dir: Dir::In, form: Form::Bytes, bytes: line.to_vec() });
     };
