@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 /// One protocol for every coding agent.
 ///
-/// Switchboard turns what coding agents say into one lossless event model, and writes it in the protocol that
-/// your client already speaks.
+/// Switchboard runs coding agents, turns what they say into one lossless event model, and writes it in the protocol
+/// that your client already speaks.
 #[derive(Parser)]
 #[command(name = "switchboard", version, max_term_width = 100)]
 pub struct Args {

@@ -78,7 +78,7 @@ impl Default for Limits {
 #[derive(Debug, Error)]
 pub enum StartError {
     /// There is no such agent.
-    #[error("there is no agent `{0}`")]
+    #[error("there is no agent `{0}`\nhint: `switchboard agents` lists them")]
     UnknownAgent(String),
     /// The agent is not installed.
     #[error("{title} is not installed: there is no `{program}` on the PATH{}", with_hint(.install.as_deref().map(|i| format!("install it with: {i}"))))]
