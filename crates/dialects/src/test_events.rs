@@ -209,32 +209,8 @@ fn growing_items() -> Vec<Value> {
 
 /// A notice of each topic: with nothing, with a text, with an error.
 fn every_notice() -> Vec<Value> {
-    let topics = [
-        "status",
-        "retry",
-        "rate_limit",
-        "warning",
-        "hook",
-        "auth",
-        "compaction",
-        "control",
-        "interrupt",
-        "retracted",
-        "late",
-        "echo",
-        "task",
-        "tool_summary",
-        "model_changed",
-        "step",
-        "snapshot",
-        "commands",
-        "stdout",
-        "stderr",
-        "heartbeat",
-        "unknown",
-    ];
     let mut notices = Vec::new();
-    for topic in topics {
+    for topic in crate::test_sessions::TOPICS {
         let fault = json!({"code": "rate_limit", "message": "slow down"});
         notices.push(notice(topic, json!({})));
         notices.push(notice(topic, json!({"text": "some\ntext", "name": "PreCommit", "status": "started"})));
