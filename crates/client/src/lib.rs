@@ -1,0 +1,1 @@
+//! Use coding agents from a program: sessions, typed events, approvals, over any transport.
