@@ -19,9 +19,7 @@ pub async fn follow(session: &Session, dialect: &Dialect, signals: &mut Signals)
             _ = signals.obey(session) => continue,
         };
         let Some(events) = events else { return Ok(()) };
-        for event in events {
-            projection.event(&event, &mut messages);
-        }
+        events.for_each(|event| projection.event(event, &mut messages))?;
         write(&messages).map_err(Failure::Output)?;
         messages.clear();
     }

@@ -2,8 +2,8 @@
 
 use std::{collections::VecDeque, io, time::Duration};
 
-use switchboard_engine::{CommandError, Session};
-use switchboard_event::{Body, Event, RequestOpened};
+use switchboard_engine::{CommandError, Session, Slice};
+use switchboard_event::{Body, RequestOpened};
 use tokio::time::{Instant, interval};
 
 use super::{Run, signals::Signals};
@@ -24,7 +24,7 @@ pub async fn follow(session: &Session, args: &Run, terminal: &Terminal, signals:
     loop {
         tokio::select! {
             events = follower.next() => match events? {
-                Some(events) => person.see(events.iter().map(|event| &**event))?,
+                Some(events) => person.see(&events)?,
                 None => return person.leave(),
             },
             Some(line) = person.typed() => person.heard(line).await?,
@@ -82,8 +82,8 @@ impl<'a> Person<'a> {
         }
     }
 
-    fn see<'e>(&mut self, events: impl Iterator<Item = &'e Event>) -> Result<(), Failure> {
-        for event in events {
+    fn see(&mut self, events: &Slice) -> Result<(), Failure> {
+        events.for_each(|event| {
             match &event.body {
                 Body::RequestOpened(request) => self.open.push_back((**request).clone()),
                 Body::RequestResolved(resolved) => {
@@ -95,7 +95,7 @@ impl<'a> Person<'a> {
                 _ => {}
             }
             self.view.event(event, &mut self.out);
-        }
+        })?;
         let is_hidden = self.asking.is_none() || !self.out.is_empty();
         self.flush()?;
         if is_hidden { self.ask() } else { Ok(()) }
