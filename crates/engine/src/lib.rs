@@ -3,7 +3,6 @@
 
 mod engine;
 pub mod find;
-mod http;
 mod hub;
 mod inspect;
 mod machine;
