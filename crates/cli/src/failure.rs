@@ -35,6 +35,20 @@ pub enum Failure {
         /// Why.
         cause: io::Error,
     },
+    /// Nothing is known of such a session.
+    #[error("no session `{0}`\nhint: `switchboard sessions list --all` lists them")]
+    NoSession(String),
+    /// Several sessions could be meant.
+    #[error("`{what}` could be any of these\n{known}")]
+    SeveralSessions {
+        /// What was typed.
+        what: String,
+        /// The sessions, a line each.
+        known: String,
+    },
+    /// Something is not done, for a reason that the user can do something about.
+    #[error("{0}")]
+    Refused(String),
     /// A session could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -57,6 +71,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownName { .. } | Self::BadValue { .. } | Self::Unreadable { .. } => 2,
+            Self::NoSession(_) | Self::SeveralSessions { .. } | Self::Refused(_) => 2,
             Self::Start(error) => refused(error),
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
             Self::Store(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,

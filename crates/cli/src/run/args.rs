@@ -12,7 +12,7 @@ use switchboard_agents::{Image, Prompt};
 use switchboard_engine::{Audience, Limits, StartRequest};
 use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
-use crate::{failure::Failure, host};
+use crate::{failure::Failure, host, watch::Look};
 
 /// Run a coding agent on a task
 ///
@@ -178,6 +178,11 @@ impl Run {
             },
             ..StartRequest::default()
         })
+    }
+
+    /// What is shown of it.
+    pub fn look(&self) -> Look {
+        Look { reasoning: !self.no_reasoning, last_message: self.last_message, first_prompt: false }
     }
 
     fn config(&self) -> Result<SessionConfig, Failure> {

@@ -1,9 +1,7 @@
 //! `switchboard run`: one agent, one task, here and now.
 
 mod args;
-mod machine;
-mod person;
-mod signals;
+mod here;
 
 use std::process::ExitCode;
 
@@ -11,11 +9,15 @@ use switchboard_engine::{Audience, Engine, Outcome};
 use switchboard_event::EndReason;
 use switchboard_store::Filter;
 
-use signals::Signals;
-
 pub use args::Run;
 
-use crate::{data, dialects, failure::Failure, host, terminal::Terminal};
+use crate::{
+    data, dialects,
+    failure::Failure,
+    host,
+    terminal::Terminal,
+    watch::{self, Signals},
+};
 
 /// Runs the command.
 pub fn run(args: &Run) -> Result<ExitCode, Failure> {
@@ -28,9 +30,10 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::new().map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")))?;
         let session = engine.start(request).await?;
+        let mut feed = session.follow();
         let written = match dialect {
-            Some(dialect) => machine::follow(&session, dialect, &mut signals).await,
-            None => person::follow(&session, args, &terminal, &mut signals).await,
+            Some(dialect) => watch::write(&mut feed, &session, watch::Writer::new(dialect), &mut signals).await,
+            None => watch::show(&mut feed, &session, args.look(), &terminal, &mut signals).await,
         };
         if written.is_err() {
             // Whoever read us is gone, and nobody else wants this.

@@ -1,8 +1,7 @@
-//! Ctrl-C and its like: once interrupts the turn, twice ends the session. Being told to go ends it at once.
+//! Ctrl-C and its like. What comes of them is the business of whoever waits here.
 
 use std::io;
 
-use switchboard_engine::Session;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Somebody wants us to stop.
@@ -13,12 +12,12 @@ pub struct Signals {
     interrupted: bool,
 }
 
-/// What a signal asked for.
+/// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Stop the turn.
+    /// Stop what is being done.
     Interrupt,
-    /// End the session.
+    /// End.
     End,
 }
 
@@ -33,18 +32,13 @@ impl Signals {
         })
     }
 
-    /// Waits for a signal, and does what it asks for.
-    pub async fn obey(&mut self, session: &Session) -> Asked {
+    /// Waits for a signal. The first Ctrl-C asks for less than the second.
+    pub async fn next(&mut self) -> Asked {
         let asked = tokio::select! {
             _ = self.interrupt.recv() => if self.interrupted { Asked::End } else { Asked::Interrupt },
             _ = self.terminate.recv() => Asked::End,
             _ = self.hangup.recv() => Asked::End,
         };
-        // A session that ended by itself in the meantime needs no order.
-        match asked {
-            Asked::Interrupt => drop(session.interrupt().await),
-            Asked::End => drop(session.cancel().await),
-        }
         self.interrupted = true;
         asked
     }

@@ -1,0 +1,48 @@
+//! `switchboard sessions`: all sessions of the data folder, from any terminal. What has ended is read from the log; what
+//! lives is spoken with through the process that runs it.
+
+mod about;
+mod delete;
+mod found;
+mod history;
+mod list;
+mod row;
+mod show;
+mod table;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// List, follow, steer and delete sessions
+///
+/// Works from any terminal for all sessions of the data folder, whichever process runs them. A session is named by its
+/// id or the beginning of it, by the agent's own id, by `last`, or by N for the N-th newest.
+#[derive(Args)]
+pub struct Sessions {
+    /// What to do
+    #[command(subcommand)]
+    command: Command,
+    /// Where sessions are kept [default: the platform's data folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    data: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(list::List),
+    Show(show::Show),
+    Delete(delete::Delete),
+}
+
+/// Runs the command.
+pub fn run(args: Sessions) -> Result<ExitCode, Failure> {
+    let data = args.data;
+    match args.command {
+        Command::List(args) => list::run(&args, data).map(|()| ExitCode::SUCCESS),
+        Command::Show(args) => show::run(&args, data).map(|()| ExitCode::SUCCESS),
+        Command::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
+    }
+}
