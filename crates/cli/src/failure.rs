@@ -89,7 +89,8 @@ fn refused(error: &StartError) -> u8 {
         StartError::UnknownAgent(_)
         | StartError::BadFolder { .. }
         | StartError::BadRequest(_)
-        | StartError::NoSession(_) => 2,
+        | StartError::NoSession(_)
+        | StartError::Running(_) => 2,
         StartError::NotInstalled { .. } | StartError::NoSuchProgram { .. } | StartError::TooOld { .. } => 3,
         StartError::Unsupported(_) | StartError::Launch(_) => 4,
         StartError::Files { .. } | StartError::Store(_) => 5,

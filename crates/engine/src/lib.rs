@@ -3,6 +3,7 @@
 
 mod engine;
 pub mod find;
+mod follow;
 mod http;
 mod hub;
 mod inspect;
@@ -11,11 +12,12 @@ mod owner;
 mod policy;
 mod recover;
 mod request;
+mod rooms;
 mod session;
 pub mod supervise;
 
 pub use engine::Engine;
-pub use hub::Follower;
+pub use hub::{Follower, Look, Slice};
 pub use inspect::{Inspected, Installed, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;

@@ -1,27 +1,12 @@
 //! A session of this process, as one who watches sees it: Ctrl-C once interrupts the turn, twice ends the session. Being
 //! told to go ends it at once.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::ops::ControlFlow;
 
 use switchboard_agents::{Abilities, Answer};
-use switchboard_engine::{CommandError, Follower, Session};
-use switchboard_event::Event;
+use switchboard_engine::{CommandError, Session};
 
-use crate::{
-    failure::Failure,
-    watch::{Asked, Feed, Steer},
-};
-
-impl Feed for Follower {
-    async fn next(&mut self) -> Result<Option<Vec<Arc<Event>>>, Failure> {
-        Ok(Follower::next(self).await?)
-    }
-
-    /// It is followed from its beginning.
-    fn is_behind(&self) -> bool {
-        false
-    }
-}
+use crate::watch::{Asked, Steer};
 
 impl Steer for Session {
     fn abilities(&self) -> &Abilities {

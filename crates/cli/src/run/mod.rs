@@ -30,10 +30,10 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::new().map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")))?;
         let session = engine.start(request).await?;
-        let mut feed = session.follow();
+        let mut follower = session.follow();
         let written = match dialect {
-            Some(dialect) => watch::write(&mut feed, &session, watch::Writer::new(dialect), &mut signals).await,
-            None => watch::show(&mut feed, &session, args.look(), &terminal, &mut signals).await,
+            Some(dialect) => watch::write(&mut follower, &session, watch::Writer::new(dialect), &mut signals).await,
+            None => watch::show(&mut follower, &session, args.look(), &terminal, &mut signals).await,
         };
         if written.is_err() {
             // Whoever read us is gone, and nobody else wants this.

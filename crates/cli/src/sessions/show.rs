@@ -57,7 +57,10 @@ pub fn run(args: &Show, data: Option<PathBuf>) -> Result<(), Failure> {
 }
 
 fn write(history: &History<'_>, mut writer: Writer) -> Result<(), Failure> {
-    history.pages(0).try_for_each(|page| writer.write(page?.iter()))
+    history.pages(0).try_for_each(|page| {
+        page?.iter().for_each(|event| writer.event(event));
+        writer.flush()
+    })
 }
 
 /// Header and transcript, both to standard output: here nothing is an answer to somebody who waits.

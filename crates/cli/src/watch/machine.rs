@@ -6,28 +6,30 @@ use std::{
 };
 
 use switchboard_dialects::{Dialect, Messages, Projection};
+use switchboard_engine::Follower;
 use switchboard_event::Event;
 
-use super::{Feed, Signals, Steer, Watched};
+use super::{Signals, Steer, Watched};
 use crate::failure::Failure;
 
 /// Writes the session to its end.
 pub async fn follow(
-    feed: &mut impl Feed,
+    follower: &mut Follower,
     steer: &impl Steer,
     mut writer: Writer,
     signals: &mut Signals,
 ) -> Result<Watched, Failure> {
     loop {
         let events = tokio::select! {
-            events = feed.next() => events?,
+            events = follower.next() => events?,
             asked = signals.next() => match steer.stop(asked).await {
                 ControlFlow::Continue(()) => continue,
                 ControlFlow::Break(()) => return Ok(Watched::Left),
             },
         };
         let Some(events) = events else { return Ok(Watched::ToItsEnd) };
-        writer.write(events.iter().map(|event| &**event))?;
+        events.for_each(|event| writer.event(event))?;
+        writer.flush()?;
     }
 }
 
@@ -50,14 +52,16 @@ impl Writer {
         Self { silent, ..self }
     }
 
-    /// Writes what events mean.
-    pub fn write<'e>(&mut self, events: impl Iterator<Item = &'e Event>) -> Result<(), Failure> {
-        for event in events {
-            self.projection.event(event, &mut self.messages);
-            if event.seq <= self.silent {
-                self.messages.clear();
-            }
+    /// Takes an event. What it means is written by [`Writer::flush`].
+    pub fn event(&mut self, event: &Event) {
+        self.projection.event(event, &mut self.messages);
+        if event.seq <= self.silent {
+            self.messages.clear();
         }
+    }
+
+    /// Writes what is to be written.
+    pub fn flush(&mut self) -> Result<(), Failure> {
         let written = lines(&self.messages).map_err(Failure::Output);
         self.messages.clear();
         written

@@ -2,10 +2,11 @@
 
 use std::{collections::VecDeque, io, ops::ControlFlow, time::Duration};
 
-use switchboard_event::{Body, Event, RequestOpened};
+use switchboard_engine::{Follower, Slice};
+use switchboard_event::{Body, RequestOpened};
 use tokio::time::{Instant, interval};
 
-use super::{Feed, Signals, Steer, Watched};
+use super::{Signals, Steer, Watched};
 use crate::{
     failure::Failure,
     terminal::{Keyboard, Terminal},
@@ -28,7 +29,7 @@ pub struct Look {
 
 /// Shows the session to its end.
 pub async fn follow(
-    feed: &mut impl Feed,
+    follower: &mut Follower,
     steer: &impl Steer,
     look: Look,
     terminal: &Terminal,
@@ -38,8 +39,9 @@ pub async fn follow(
     let mut tick = interval(TICK);
     loop {
         tokio::select! {
-            events = feed.next() => match events? {
-                Some(events) => person.see(events.iter().map(|event| &**event), feed.is_behind())?,
+            events = follower.next() => match events? {
+                // What is asked in a part of the past may have been answered since.
+                Some(events) => person.see(&events, follower.seen() < follower.last())?,
                 None => return person.leave(Watched::ToItsEnd),
             },
             Some(line) = person.typed() => person.heard(line).await?,
@@ -104,8 +106,8 @@ impl<'a, S: Steer> Person<'a, S> {
         }
     }
 
-    fn see<'e>(&mut self, events: impl Iterator<Item = &'e Event>, is_behind: bool) -> Result<(), Failure> {
-        for event in events {
+    fn see(&mut self, events: &Slice, is_behind: bool) -> Result<(), Failure> {
+        events.for_each(|event| {
             match &event.body {
                 Body::RequestOpened(request) => self.open.push_back((**request).clone()),
                 Body::RequestResolved(resolved) => {
@@ -117,7 +119,7 @@ impl<'a, S: Steer> Person<'a, S> {
                 _ => {}
             }
             self.view.event(event, &mut self.out);
-        }
+        })?;
         let is_hidden = self.asking.is_none() || !self.out.is_empty();
         self.flush()?;
         if is_hidden && !is_behind { self.ask() } else { Ok(()) }
