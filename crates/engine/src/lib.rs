@@ -4,7 +4,6 @@
 mod engine;
 pub mod find;
 mod follow;
-mod http;
 mod hub;
 mod inspect;
 mod machine;

@@ -1,16 +1,12 @@
 //! `switchboard sessions delete`: sessions and all that is known of them.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use switchboard_event::Timestamp;
 use switchboard_store::{Filter, Log, Session, Store};
 
-use super::found;
+use super::{found, say};
 use crate::{data, failure::Failure, host, terminal::Terminal};
 
 /// Delete sessions for ever
@@ -60,11 +56,6 @@ pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
         many => format!("deleted {} sessions", many.len()),
     });
     Ok(())
-}
-
-/// A word to whoever watches; that nobody does is no failure.
-fn say(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
 }
 
 impl Delete {

@@ -14,9 +14,9 @@ use super::{
     there::There,
 };
 use crate::{
-    data, dialects, ended,
+    data, dialects,
     failure::Failure,
-    host,
+    host, run,
     terminal::Terminal,
     watch::{self, Look, Signals, Watched, Writer},
 };
@@ -77,7 +77,7 @@ pub fn run(args: &Follow, data: Option<PathBuf>) -> Result<ExitCode, Failure> {
 
 impl Follow {
     fn look(&self, place: Place) -> Look {
-        Look { reasoning: !self.no_reasoning, last_message: false, first_prompt: true, opening: place.opening }
+        Look { reasoning: !self.no_reasoning, first_prompt: true, opening: place.opening, ..Look::default() }
     }
 }
 
@@ -86,12 +86,12 @@ fn over(engine: &Engine, id: &Id) -> Result<ExitCode, Failure> {
     let log = &**engine.log();
     let session = log.session(id)?.ok_or_else(|| Failure::NoSession(id.to_string()))?;
     let reason = session.end()?.map(|end| end.reason);
-    Ok(ended(reason, || began(engine, &session)))
+    Ok(run::code(reason, || began(engine, &session)))
 }
 
 /// The last run came as far as a turn.
 fn began(engine: &Engine, session: &Session) -> bool {
+    let is_turn = |event: &Event| event.run == session.runs && matches!(event.body, Body::TurnStarted(_));
     let history = History::new(&**engine.log(), session);
-    let run = history.last(1).ok().and_then(|place| place.run);
-    run == Some(session.runs)
+    history.pages(0).flatten().any(|page| page.iter().any(is_turn))
 }

@@ -3,14 +3,21 @@
 
 mod about;
 mod delete;
+mod follow;
 mod found;
 mod history;
 mod list;
+mod process;
 mod row;
 mod show;
 mod table;
+mod there;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Args, Subcommand};
 
@@ -34,6 +41,7 @@ pub struct Sessions {
 enum Command {
     List(list::List),
     Show(show::Show),
+    Follow(follow::Follow),
     Delete(delete::Delete),
 }
 
@@ -43,6 +51,12 @@ pub fn run(args: Sessions) -> Result<ExitCode, Failure> {
     match args.command {
         Command::List(args) => list::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Show(args) => show::run(&args, data).map(|()| ExitCode::SUCCESS),
+        Command::Follow(args) => follow::run(&args, data),
         Command::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
     }
+}
+
+/// A word to whoever watches; that nobody does is no failure.
+pub fn say(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
 }

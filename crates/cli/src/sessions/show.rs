@@ -66,7 +66,7 @@ fn write(history: &History<'_>, mut writer: Writer) -> Result<(), Failure> {
 /// Header and transcript, both to standard output: here nothing is an answer to somebody who waits.
 fn show(args: &Show, session: &Session, history: &History<'_>, place: &Place) -> Result<(), Failure> {
     let terminal = Terminal::new();
-    let look = Look { reasoning: !args.no_reasoning, last_message: false, first_prompt: true };
+    let look = Look { reasoning: !args.no_reasoning, first_prompt: true, ..Look::default() };
     let options = Options { screen: Screen::Both, resume: false, ..look.options(&terminal) };
     let mut tally = about::Tally::default();
     history.pages(0).try_for_each(|page| {

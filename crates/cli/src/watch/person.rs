@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, io, ops::ControlFlow, time::Duration};
 
 use switchboard_engine::{Follower, Slice};
-use switchboard_event::{Body, RequestOpened};
+use switchboard_event::{Body, Event, RequestOpened};
 use tokio::time::{Instant, interval};
 
 use super::{Signals, Steer, Watched};
@@ -17,7 +17,7 @@ use crate::{
 const TICK: Duration = Duration::from_millis(100);
 
 /// What of a session is shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Look {
     /// What the agent thinks.
     pub reasoning: bool,
@@ -25,17 +25,20 @@ pub struct Look {
     pub last_message: bool,
     /// Also what the session began with: somebody else typed it, or a while ago.
     pub first_prompt: bool,
+    /// How the run began, if it is shown from its middle.
+    pub opening: Option<Event>,
 }
 
 /// Shows the session to its end.
 pub async fn follow(
     follower: &mut Follower,
     steer: &impl Steer,
-    look: Look,
+    look: &Look,
     terminal: &Terminal,
     signals: &mut Signals,
 ) -> Result<Watched, Failure> {
     let mut person = Person::new(steer, look.options(terminal), terminal);
+    look.opening.iter().for_each(|event| person.view.event(event, &mut person.out));
     let mut tick = interval(TICK);
     loop {
         tokio::select! {
@@ -56,7 +59,7 @@ pub async fn follow(
 
 impl Look {
     /// How that looks on a terminal, or where there is none.
-    pub fn options(self, terminal: &Terminal) -> Options {
+    pub fn options(&self, terminal: &Terminal) -> Options {
         let screen = match (terminal.stdout, terminal.stderr) {
             (true, _) => Screen::Both,
             (false, true) => Screen::Activity,

@@ -1,8 +1,8 @@
 //! Ctrl-C and its like. What comes of them is the business of whoever waits here.
 
-use std::io;
-
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::failure::Failure;
 
 /// Somebody wants us to stop.
 pub struct Signals {
@@ -23,11 +23,12 @@ pub enum Asked {
 
 impl Signals {
     /// From now on, signals are heard here and no longer end the program.
-    pub fn new() -> io::Result<Self> {
+    pub fn listen() -> Result<Self, Failure> {
+        let hear = |kind| signal(kind).map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")));
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            interrupt: hear(SignalKind::interrupt())?,
+            terminate: hear(SignalKind::terminate())?,
+            hangup: hear(SignalKind::hangup())?,
             interrupted: false,
         })
     }

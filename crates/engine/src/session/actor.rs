@@ -5,6 +5,7 @@ use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 use switchboard_agents::{
     Agent, BoundedLines, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
 };
+use switchboard_client::http::SseEvent;
 use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
 use switchboard_store::{Run, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -18,7 +19,7 @@ use super::{
     stop::Ladder,
     timers::{Due, Timers},
 };
-use crate::{Audience, Limits, Machine, http::SseEvent, supervise::Exit};
+use crate::{Audience, Limits, Machine, supervise::Exit};
 
 /// What an actor is made of.
 pub(crate) struct Parts {
