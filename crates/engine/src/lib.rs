@@ -17,7 +17,7 @@ pub mod supervise;
 
 pub use engine::Engine;
 pub use hub::{Follower, Look, Slice};
-pub use inspect::{Inspected, Installed, inspect};
+pub use inspect::{Inspected, Installed, glance, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;
 pub use request::{Audience, CommandError, Limits, StartError, StartRequest};

@@ -138,6 +138,11 @@ impl Head {
         tail.over || tail.ended
     }
 
+    /// Nothing more will be added.
+    pub fn is_ended(&self) -> bool {
+        self.tail().ended
+    }
+
     pub fn last(&self) -> u64 {
         self.tail().last
     }

@@ -37,18 +37,19 @@ impl Follower {
     /// # Errors
     /// If the log cannot be read, or the session was deleted.
     pub async fn next(&mut self) -> Result<Option<Slice>, StoreError> {
-        loop {
-            // Registered before looking, so that a change between looking and waiting wakes us.
-            let head = self.head.clone();
-            let changed = head.changed();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            match self.look()? {
-                Look::Here(slice) => return Ok(Some(slice)),
-                Look::Over => return Ok(None),
-                Look::Nothing => changed.await,
-            }
-        }
+        let head = self.head.clone();
+        until(&head, || match self.look() {
+            Ok(Look::Here(slice)) => Some(Ok(Some(slice))),
+            Ok(Look::Over) => Some(Ok(None)),
+            Ok(Look::Nothing) => None,
+            Err(error) => Some(Err(error)),
+        })
+        .await
+    }
+
+    /// Looks again whenever the session has changed, until there is something to be seen.
+    pub async fn until<T>(&self, look: impl FnMut() -> Option<T>) -> T {
+        until(&self.head, look).await
     }
 
     /// What there is now, without waiting.
@@ -85,16 +86,41 @@ impl Follower {
         !matches!(self.head.behind(self.seen), Found::InLog)
     }
 
+    /// Nothing will be added to what there is.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.head.is_ended()
+    }
+
     /// The place of the last event there is.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.head.last()
     }
 
+    /// Both follow the same run of the same session.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.head, &other.head)
+    }
+
     /// Another reader of the same session, with a place of its own.
     #[must_use]
     pub fn at(&self, seq: u64) -> Self {
         Self { head: self.head.clone(), log: self.log.clone(), seen: seq }
+    }
+}
+
+async fn until<T>(head: &Head, mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        // Registered before looking, so that a change between looking and waiting wakes us.
+        let changed = head.changed();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        match look() {
+            Some(found) => return found,
+            None => changed.await,
+        }
     }
 }
 
