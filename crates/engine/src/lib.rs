@@ -3,7 +3,7 @@
 
 mod engine;
 pub mod find;
-mod http;
+mod follow;
 mod hub;
 mod inspect;
 mod machine;
@@ -11,11 +11,12 @@ mod owner;
 mod policy;
 mod recover;
 mod request;
+mod rooms;
 mod session;
 pub mod supervise;
 
 pub use engine::Engine;
-pub use hub::Follower;
+pub use hub::{Follower, Look, Slice};
 pub use inspect::{Inspected, Installed, glance, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;
