@@ -21,6 +21,7 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Run(Box<crate::run::Run>),
+    Sessions(crate::sessions::Sessions),
     Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),

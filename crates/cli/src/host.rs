@@ -72,6 +72,11 @@ pub fn data_folder(said: Option<PathBuf>) -> Result<PathBuf, Failure> {
         .unwrap_or_else(|| platform().unwrap_or_else(home).join("switchboard")))
 }
 
+/// The home folder, for what people see.
+pub fn home() -> Option<String> {
+    std::env::home_dir().map(|home| home.to_string_lossy().into_owned()).filter(|home| !home.is_empty())
+}
+
 /// What runs everything that waits. One thread is enough for one session.
 pub fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread()
@@ -108,7 +113,7 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A time as people write it: `90s`, `10m`, `2h`, or seconds.
+/// A time as people write it: `90s`, `10m`, `2h`, `30d`, or seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.strip_prefix(number).unwrap_or_default() {
@@ -116,9 +121,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err("a number with s, m or h".to_owned()),
+        "d" => 86_400.0,
+        _ => return Err("a number with s, m, h or d".to_owned()),
     };
-    let seconds: f64 = number.parse().map_err(|_| "a number with s, m or h".to_owned())?;
+    let seconds: f64 = number.parse().map_err(|_| "a number with s, m, h or d".to_owned())?;
     Duration::try_from_secs_f64(seconds * unit)
         .ok()
         .filter(|time| !time.is_zero())

@@ -9,9 +9,11 @@ mod failure;
 mod host;
 mod run;
 mod schema;
+mod sessions;
 mod terminal;
 mod translate;
 mod view;
+mod watch;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     }
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),

@@ -1,7 +1,24 @@
 //! The server: REST, WebSocket and server-sent events, all on one table of operations.
+//!
+//! * [`Service`] is the state and what can be done, whatever wire it is asked on.
+//! * `api/` is the table of operations over HTTP; [`Service::router`] and [`openapi::document`] are made of it.
+//! * `problem/` is the one place that says what clients are told when something goes wrong.
 
-pub mod guard;
-pub mod listen;
-mod private;
+mod agents;
+mod api;
+pub mod commands;
+mod foreign;
+pub mod input;
+mod living;
+pub mod metrics;
+pub mod openapi;
+pub mod order;
+mod pages;
+pub mod problem;
+mod requests;
+mod service;
+pub mod view;
 
-pub use private::{Private, private};
+pub use agents::{AgentView, Agents};
+pub use problem::Problem;
+pub use service::{Place, Service, Setup};

@@ -12,7 +12,7 @@ use switchboard_agents::{Image, Prompt};
 use switchboard_engine::{Audience, Limits, StartRequest};
 use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
-use crate::{failure::Failure, host};
+use crate::{failure::Failure, host, watch::Look};
 
 /// Run a coding agent on a task
 ///
@@ -180,6 +180,11 @@ impl Run {
         })
     }
 
+    /// What is shown of it.
+    pub fn look(&self) -> Look {
+        Look { reasoning: !self.no_reasoning, last_message: self.last_message, ..Look::default() }
+    }
+
     fn config(&self) -> Result<SessionConfig, Failure> {
         let list = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
         Ok(SessionConfig {
@@ -212,7 +217,8 @@ impl Run {
     }
 }
 
-fn text(task: Option<&str>) -> Result<String, Failure> {
+/// What the agent shall do: as it was typed, or from standard input.
+pub fn text(task: Option<&str>) -> Result<String, Failure> {
     if let Some(task) = task.filter(|task| *task != "-") {
         return if task.trim().is_empty() { Err(bad("PROMPT", "it is empty")) } else { Ok(task.to_owned()) };
     }
@@ -227,7 +233,8 @@ fn text(task: Option<&str>) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn image(path: &Path) -> Result<Image, Failure> {
+/// An image to look at.
+pub fn image(path: &Path) -> Result<Image, Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     let media_type = match extension.as_str() {
         "png" => "image/png",

@@ -1,0 +1,85 @@
+//! Operations on a session that another process runs: they are passed to its private socket, and its answer is passed
+//! back. Both processes offer the same operations, so nothing is translated.
+
+use std::{path::Path, time::Duration};
+
+use axum::http::{Method, Request, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::net::UnixStream;
+
+use crate::{Problem, input};
+
+/// How long the other process may take: longer than any operation needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A longer answer than this is none.
+const LARGEST: usize = 64 << 20;
+
+/// Has another process do something.
+///
+/// # Errors
+/// What the other process says is wrong, or that it cannot be reached.
+pub async fn call<T: DeserializeOwned>(
+    socket: &Path,
+    method: Method,
+    path: &str,
+    body: Option<&impl Serialize>,
+) -> Result<T, Problem> {
+    let body = body.map(serde_json::to_vec).transpose().map_err(unreachable)?.unwrap_or_default();
+    let exchange = tokio::time::timeout(PATIENCE, exchange(socket, method, path, body)).await;
+    let (status, answer) = exchange.map_err(unreachable)?.map_err(unreachable)?;
+    if status.is_success() {
+        // Where nothing is answered, nothing is what is wanted.
+        let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
+        return serde_json::from_slice(&answer).map_err(unreachable);
+    }
+    Err(input::parse(&answer).map_err(|_| unreachable(format!("it answered with {status}")))?)
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+async fn exchange(socket: &Path, method: Method, path: &str, body: Vec<u8>) -> Result<(StatusCode, Bytes), Cause> {
+    let stream = UnixStream::connect(socket).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let connection = tokio::spawn(connection);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, "localhost")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(body)))?;
+    let answer = sender.send_request(request).await?;
+    let status = answer.status();
+    let body = Limited::new(answer.into_body(), LARGEST).collect().await?.to_bytes();
+    connection.abort();
+    Ok((status, body))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "causes are given as they are")]
+fn unreachable(cause: impl ToString) -> Problem {
+    let detail = format!("the process that runs the session does not answer: {}", cause.to_string());
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unreachable", detail)
+}
+
+/// Text as a part of a path.
+#[must_use]
+pub fn segment(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segment;
+
+    #[test]
+    fn whatever_an_id_is_it_is_one_part_of_a_path() {
+        assert_eq!(segment("1:a/b c?é"), "1%3Aa%2Fb%20c%3F%C3%A9");
+        assert_eq!(segment("0198-x_y.z~"), "0198-x_y.z~");
+    }
+}
