@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use switchboard_store::{Filter, Log, Session, State, StoreError};
 
 use super::table::table;
-use crate::{data, failure::Failure, host, terminal::Terminal};
+use crate::{data, failure::Failure, host, offered, terminal::Terminal};
 
 /// List sessions, newest first
 ///
@@ -17,7 +17,7 @@ use crate::{data, failure::Failure, host, terminal::Terminal};
 #[derive(Args)]
 pub struct List {
     /// Only those of an agent
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
     agent: Option<String>,
     /// Only those of a project
     #[arg(long, value_name = "NAME")]
