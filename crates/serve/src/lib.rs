@@ -13,7 +13,6 @@ mod foreign;
 pub mod guard;
 pub mod input;
 pub mod listen;
-mod living;
 pub mod metrics;
 pub mod openapi;
 pub mod order;
