@@ -3,13 +3,10 @@
 
 use std::{path::Path, time::Duration};
 
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{Method, StatusCode};
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::net::UnixStream;
+use switchboard_client::http::{Address, Client, Limits};
 
 use crate::{Problem, input};
 
@@ -29,34 +26,17 @@ pub async fn call<T: DeserializeOwned>(
     path: &str,
     body: Option<&impl Serialize>,
 ) -> Result<T, Problem> {
-    let body = body.map(serde_json::to_vec).transpose().map_err(unreachable)?.unwrap_or_default();
-    let exchange = tokio::time::timeout(PATIENCE, exchange(socket, method, path, body)).await;
-    let (status, answer) = exchange.map_err(unreachable)?.map_err(unreachable)?;
-    if status.is_success() {
+    let body = body.map(serde_json::to_vec).transpose().map_err(unreachable)?;
+    let client = Client::new(Address::unix(socket), None).map_err(unreachable)?;
+    let client = client.with_limits(Limits { time: PATIENCE, bytes: LARGEST });
+    let asked = client.request(method.as_str(), path, body.map(Bytes::from)).await;
+    let (status, answer) = asked.map_err(unreachable)?;
+    if (200..300).contains(&status) {
         // Where nothing is answered, nothing is what is wanted.
         let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
         return serde_json::from_slice(&answer).map_err(unreachable);
     }
-    Err(input::parse(&answer).map_err(|_| unreachable(format!("it answered with {status}")))?)
-}
-
-type Cause = Box<dyn std::error::Error + Send + Sync>;
-
-async fn exchange(socket: &Path, method: Method, path: &str, body: Vec<u8>) -> Result<(StatusCode, Bytes), Cause> {
-    let stream = UnixStream::connect(socket).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let connection = tokio::spawn(connection);
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::HOST, "localhost")
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(body)))?;
-    let answer = sender.send_request(request).await?;
-    let status = answer.status();
-    let body = Limited::new(answer.into_body(), LARGEST).collect().await?.to_bytes();
-    connection.abort();
-    Ok((status, body))
+    Err(input::parse(&answer).unwrap_or_else(|_| unreachable(format!("it answered with {status}"))))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "causes are given as they are")]

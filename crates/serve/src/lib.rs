@@ -9,7 +9,6 @@ mod api;
 pub mod commands;
 mod foreign;
 pub mod input;
-mod living;
 pub mod metrics;
 pub mod openapi;
 pub mod order;

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fs,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -20,8 +20,8 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
+use switchboard_engine::Session;
 use switchboard_event::{EndReason, Id};
-use switchboard_store::State;
 
 use crate::{Problem, Service};
 
@@ -116,14 +116,14 @@ impl Metrics {
         Self { registry, started, ended, asked, timed, streams, events, counted, looked }
     }
 
-    /// A run of a session was started, which has so many events already.
-    pub(crate) fn started(&self, session: &Id, agent: &'static str, events: u64) {
-        self.started.get_or_create(&OfAgent { agent }).inc();
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), events);
+    /// A run of a session was started.
+    pub(crate) fn started(&self, session: &Session) {
+        self.started.get_or_create(&OfAgent { agent: session.agent().name }).inc();
+        self.counted().insert(session.id().clone(), session.follow().seen());
     }
 
-    /// A run of a session ended, which has so many events now, as far as is known.
-    pub(crate) fn ended(&self, session: &Id, agent: &'static str, reason: Option<EndReason>, events: Option<u64>) {
+    /// A run of a session ended.
+    pub(crate) fn ended(&self, session: &Session, reason: Option<EndReason>) {
         let reason = match reason {
             Some(EndReason::Completed) => "completed",
             Some(EndReason::Failed) => "failed",
@@ -131,18 +131,26 @@ impl Metrics {
             Some(EndReason::Timeout) => "timeout",
             None => "unwritten",
         };
-        self.ended.get_or_create(&Ended { agent, reason }).inc();
-        self.count(session, events.unwrap_or_default());
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
+        self.ended.get_or_create(&Ended { agent: session.agent().name, reason }).inc();
+        self.count(session);
     }
 
-    /// A session has so many events now.
-    fn count(&self, session: &Id, events: u64) {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = counted.get_mut(session) {
-            self.events.inc_by(events.saturating_sub(*before));
-            *before = events.max(*before);
+    /// Counts what a session has said since it was last counted.
+    fn count(&self, session: &Session) {
+        let follower = session.follow();
+        let (first, last) = (follower.seen(), follower.last());
+        let mut counted = self.counted();
+        // Of two runs of a session, the earlier may come to be counted last.
+        let before = counted.get(session.id()).copied().unwrap_or(first);
+        self.events.inc_by(last.saturating_sub(before));
+        counted.insert(session.id().clone(), last.max(before));
+        if session.is_over() {
+            counted.remove(session.id());
         }
+    }
+
+    fn counted(&self) -> MutexGuard<'_, HashMap<Id, u64>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request was answered.
@@ -181,16 +189,11 @@ impl Service {
     /// # Errors
     /// If the log cannot be read.
     pub async fn metrics_text(&self) -> Result<String, Problem> {
-        let ids = self.living().ids();
+        let sessions = self.engine().sessions();
+        sessions.iter().for_each(|session| self.metrics().count(session));
+        let waiting = sessions.iter().filter(|session| !session.requests().is_empty()).count();
         let data: Arc<Path> = self.setup().data.clone().into();
-        let found = self.ask(move |log| {
-            let sessions: Result<Vec<_>, _> = ids.iter().map(|id| log.session(id)).collect();
-            Ok((sessions?, size_of(&data)))
-        });
-        let (sessions, size) = found.await?;
-        let sessions: Vec<_> = sessions.into_iter().flatten().collect();
-        sessions.iter().for_each(|session| self.metrics().count(&session.id, session.head));
-        let waiting = sessions.iter().filter(|session| session.state == State::Waiting).count();
+        let size = self.ask(move |_| Ok(size_of(&data))).await?;
         let looked = &self.metrics().looked;
         looked.running.set(number(sessions.len()));
         looked.waiting.set(number(waiting));

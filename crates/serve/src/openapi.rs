@@ -4,7 +4,6 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Problem,
     api::{Answer, Content, GROUPS, Operation},
     problem,
 };
@@ -21,7 +20,7 @@ pub fn document() -> Value {
             .into_iter()
             .for_each(|path| drop(path.insert(operation.method.name().to_owned(), described.clone())));
     }
-    generator.subschema_for::<Problem>();
+    generator.subschema_for::<problem::Document>();
     json!({
         "openapi": "3.1.0",
         "info": {

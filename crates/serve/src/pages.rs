@@ -7,16 +7,13 @@ use bytes::Bytes;
 use switchboard_dialects::{Dialect, Messages};
 use switchboard_store::{Log, Page, StoreError};
 
-use crate::{Problem, Service, service::Place};
+use crate::{Problem, Service};
 
 /// A page has at most so many bytes; but always a message.
 const LARGEST: usize = 4 << 20;
 
 /// So much of a log is read at once.
 const CHUNK: Page = Page { after: 0, limit: 2048, max_bytes: 4 << 20 };
-
-/// How often a session that another process runs is looked at.
-const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Which messages are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -100,13 +97,8 @@ impl Service {
 
     /// Waits for an event behind one. Says no if none will come.
     async fn more(&self, session: &str, after: u64) -> Result<bool, Problem> {
-        match self.place(session).await? {
-            Place::Here(session) => Ok(session.follow_after(after).next().await?.is_some()),
-            Place::Ended(stored) => Ok(stored.head > after),
-            Place::Elsewhere(_) => {
-                tokio::time::sleep(BETWEEN).await;
-                Ok(true)
-            }
-        }
+        let (engine, session) = (self.engine().clone(), session.to_owned());
+        let mut follower = self.ask(move |_| engine.follow(&session, after)).await?;
+        Ok(follower.next().await?.is_some())
     }
 }

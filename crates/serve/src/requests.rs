@@ -1,6 +1,6 @@
 //! What the agent of a session asks, as the log has it: what is open, and what ever was.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use switchboard_event::{Body, Event, Id, RequestOpened};
 use switchboard_store::{Log, Page, StoreError};
@@ -16,7 +16,7 @@ const MARK: &str = r#""kind":"request."#;
 /// The requests of a session, from its log.
 #[derive(Default)]
 pub struct Requests {
-    open: BTreeMap<u64, RequestOpened>,
+    open: BTreeMap<u64, Arc<RequestOpened>>,
     places: BTreeMap<Id, u64>,
 }
 
@@ -43,7 +43,7 @@ impl Requests {
         match event.body {
             Body::RequestOpened(request) => {
                 self.places.insert(request.request.clone(), event.seq);
-                self.open.insert(event.seq, *request);
+                self.open.insert(event.seq, Arc::from(request));
             }
             Body::RequestResolved(resolved) => {
                 if let Some(place) = self.places.get(&resolved.request) {
@@ -62,7 +62,7 @@ impl Requests {
 
     /// Those that wait for an answer, oldest first.
     #[must_use]
-    pub fn into_open(self) -> Vec<RequestOpened> {
+    pub fn into_open(self) -> Vec<Arc<RequestOpened>> {
         self.open.into_values().collect()
     }
 }
@@ -72,7 +72,10 @@ impl Service {
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be read.
-    pub async fn waiting(&self, session: &str) -> Result<Vec<RequestOpened>, Problem> {
+    pub async fn waiting(&self, session: &str) -> Result<Vec<Arc<RequestOpened>>, Problem> {
+        if let Some(running) = self.engine().session(session) {
+            return Ok(running.requests());
+        }
         let session = session.to_owned();
         Ok(self.ask(move |log| Requests::read(log, &session)).await?.into_open())
     }

@@ -1,19 +1,18 @@
 //! The state behind all operations: the engine, the log, and what this server allows. Cloning it is cheap.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use axum::http::StatusCode;
 use switchboard_engine::{Engine, Limits, Machine, Session};
-use switchboard_event::{ApprovalMode, Id};
+use switchboard_event::ApprovalMode;
 use switchboard_store::{Log, Session as Stored, StoreError};
 use tokio::net::UnixStream;
 
-use crate::{Problem, agents::Agents, living::Living, metrics::Metrics, view::SessionView};
+use crate::{Problem, agents::Agents, metrics::Metrics, view::SessionView};
 
 /// What a server is made of.
 pub struct Setup {
@@ -41,11 +40,9 @@ pub struct Service(Arc<Inner>);
 
 struct Inner {
     setup: Setup,
-    living: Living,
     metrics: Metrics,
     agents: Agents,
     started: Instant,
-    gates: Mutex<HashMap<Id, Weak<tokio::sync::Mutex<()>>>>,
 }
 
 /// Where a session is.
@@ -67,14 +64,7 @@ impl Service {
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let agents = Agents::new(setup.machine.clone());
-        Self(Arc::new(Inner {
-            setup,
-            living: Living::default(),
-            metrics: Metrics::new(),
-            agents,
-            started: Instant::now(),
-            gates: Mutex::default(),
-        }))
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, started: Instant::now() }))
     }
 
     /// What it is made of.
@@ -105,11 +95,6 @@ impl Service {
     #[must_use]
     pub fn uptime(&self) -> Duration {
         self.0.started.elapsed()
-    }
-
-    /// The sessions that run in this process.
-    pub(crate) fn living(&self) -> &Living {
-        &self.0.living
     }
 
     /// Asks the log, where that may take its time.
@@ -151,7 +136,7 @@ impl Service {
     pub async fn place(&self, id: &str) -> Result<Place, Problem> {
         for _ in 0..LOOKS {
             let stored = self.stored(id).await?;
-            if let Some(session) = self.living().get(id) {
+            if let Some(session) = self.engine().session(id).filter(|session| !session.is_over()) {
                 return Ok(Place::Here(session));
             }
             if stored.state.is_final() {
@@ -184,21 +169,6 @@ impl Service {
         recovered.map_err(lost)??;
         let stored = self.stored(id).await?;
         Ok(stored.state.is_final() || stored.owner == self.setup().owner)
-    }
-
-    /// Only one at a time may begin, continue or delete a session.
-    pub(crate) async fn alone(&self, id: &str) -> tokio::sync::OwnedMutexGuard<()> {
-        let gate = {
-            let mut gates = self.0.gates.lock().unwrap_or_else(PoisonError::into_inner);
-            gates.retain(|_, gate| gate.strong_count() > 0);
-            let known = gates.get(id).and_then(Weak::upgrade);
-            known.unwrap_or_else(|| {
-                let gate = Arc::default();
-                gates.insert(Id::from(id), Arc::downgrade(&gate));
-                gate
-            })
-        };
-        gate.lock_owned().await
     }
 
     /// A folder to work in, without detours; one that is not below a root is refused.

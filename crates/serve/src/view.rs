@@ -147,7 +147,7 @@ impl Service {
             events: stored.head,
             reason: end.as_ref().map(|end| end.reason),
             error: end.and_then(|end| end.error),
-            here: self.living().get(&stored.id).is_some(),
+            here: self.engine().session(&stored.id).is_some_and(|session| !session.is_over()),
             approvals,
             id: stored.id,
         })

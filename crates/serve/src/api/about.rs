@@ -65,7 +65,7 @@ async fn health(State(service): State<Service>) -> Body<Health> {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: service.uptime().as_secs(),
-        sessions: service.living().ids().len(),
+        sessions: service.engine().sessions().len(),
     })
 }
 

@@ -108,7 +108,6 @@ impl Operation {
     }
 
     /// Its part of the router.
-    #[must_use]
     pub fn route(&self) -> MethodRouter<Service> {
         (self.handler)(self.method.filter()).layer(DefaultBodyLimit::max(self.largest))
     }

@@ -9,7 +9,7 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchboard_store::{Filter, Session as Stored, State as Doing};
+use switchboard_store::{Filter, Log, Session as Stored, State as Doing, StoreError};
 
 use super::operation::{Answer, Content, Method, Operation, schema};
 use crate::{
@@ -87,8 +87,8 @@ struct ListQuery {
     #[schemars(range(min = 1, max = 500), extend("default" = 50))]
     limit: Option<u32>,
     /// What `next` was in the page before.
-    #[schemars(range(min = 1, max = 4_611_686_018_427_387_904_u64))]
-    before: Option<u64>,
+    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
+    before: Option<String>,
 }
 
 /// A state by which sessions are listed.
@@ -111,10 +111,8 @@ struct SessionList {
     sessions: Vec<SessionView>,
     /// What `before` must be for the next page; not there if this is the last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<u64>,
+    next: Option<String>,
 }
-
-const LARGEST_CURSOR: u64 = 1 << 62;
 
 /// So many sessions are read at once, so that a page of long prompts does not fill the memory.
 const CHUNK: usize = 50;
@@ -143,12 +141,10 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
     if !(1..=500).contains(&limit) {
         return Err(Problem::bad_field("limit", "a number from 1 to 500"));
     }
-    if query.before.is_some_and(|before| !(1..=LARGEST_CURSOR).contains(&before)) {
-        return Err(Problem::bad_field("before", "not what `next` was"));
-    }
+    let before = query.before.as_deref().map(cursor).transpose()?;
     let limit = usize::try_from(limit).unwrap_or(CHUNK);
-    let (found, more) = service.ask(move |log| page(log, &query, limit)).await?;
-    let next = found.last().map(|last| last.number).filter(|_| more);
+    let (found, more) = service.ask(move |log| page(log, &query, before, limit)).await?;
+    let next = found.last().map(|last| last.number.to_string()).filter(|_| more);
     let mut sessions = Vec::with_capacity(found.len());
     for stored in found {
         sessions.push(service.show(stored).await?);
@@ -156,13 +152,20 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
     Ok(Body(SessionList { sessions, next }))
 }
 
+/// The number of the last session of the page before.
+fn cursor(text: &str) -> Result<u64, Problem> {
+    let number = text.parse().ok().filter(|number| (1..1_000_000_000_000_000_000).contains(number));
+    number.filter(|_| !text.starts_with(['0', '+'])).ok_or_else(|| Problem::bad_field("before", "not what `next` was"))
+}
+
 /// The sessions of a page, and whether there are more.
 fn page(
-    log: &dyn switchboard_store::Log,
+    log: &dyn Log,
     query: &ListQuery,
+    mut before: Option<u64>,
     limit: usize,
-) -> Result<(Vec<Stored>, bool), switchboard_store::StoreError> {
-    let (mut found, mut size, mut before) = (Vec::<Stored>::new(), 0, query.before);
+) -> Result<(Vec<Stored>, bool), StoreError> {
+    let (mut found, mut size) = (Vec::<Stored>::new(), 0);
     loop {
         let wanted = (limit - found.len()).min(CHUNK);
         let chunk = chunk(log, query, before, wanted + 1)?;
@@ -181,12 +184,7 @@ fn page(
     }
 }
 
-fn chunk(
-    log: &dyn switchboard_store::Log,
-    query: &ListQuery,
-    before: Option<u64>,
-    limit: usize,
-) -> Result<Vec<Stored>, switchboard_store::StoreError> {
+fn chunk(log: &dyn Log, query: &ListQuery, before: Option<u64>, limit: usize) -> Result<Vec<Stored>, StoreError> {
     let mut found = Vec::new();
     for state in states(query.state) {
         found.extend(log.sessions(&Filter {

@@ -51,19 +51,19 @@ pub struct Approval {
 }
 
 impl Approval {
-    fn new(session: &str, request: RequestOpened) -> Self {
+    fn new(session: &str, request: &RequestOpened) -> Self {
         Self {
-            id: request.request,
+            id: request.request.clone(),
             session_id: session.into(),
             about: request.about,
-            title: request.title,
-            reason: request.reason,
-            command: request.command,
-            cwd: request.cwd,
-            changes: request.changes,
-            call: request.call,
-            questions: request.questions,
-            options: request.options,
+            title: request.title.clone(),
+            reason: request.reason.clone(),
+            command: request.command.clone(),
+            cwd: request.cwd.clone(),
+            changes: request.changes.clone(),
+            call: request.call.clone(),
+            questions: request.questions.clone(),
+            options: request.options.clone(),
             expires_at: request.expires_at,
         }
     }
@@ -85,7 +85,7 @@ impl Service {
     /// If there is no such session.
     pub async fn approvals(&self, id: &str) -> Result<Vec<Approval>, Problem> {
         let open = self.waiting(id).await?;
-        Ok(open.into_iter().map(|request| Approval::new(id, request)).collect())
+        Ok(open.iter().map(|request| Approval::new(id, request)).collect())
     }
 
     /// Answers what the agent of a session asks.
@@ -99,7 +99,7 @@ impl Service {
                 return foreign::call(&socket, Method::POST, &path, Some(answer)).await;
             }
             Place::Here(session) => {
-                let outcome = self.outcome(&session, request, answer.decision).await?;
+                let outcome = outcome(&session, request, answer.decision);
                 match session.answer(answer.answer(request)).await {
                     Ok(()) => return Ok(Answered { id: request.into(), outcome }),
                     Err(error) => error,
@@ -123,16 +123,15 @@ impl Service {
                 .with_hint("GET /api/sessions/{id}/approvals lists what is open")
         })
     }
+}
 
-    /// What becomes of a request with this decision.
-    async fn outcome(&self, session: &Session, request: &str, decision: ApprovalDecision) -> Result<Outcome, Problem> {
-        let open = self.waiting(session.id()).await?;
-        let is_question = open.iter().any(|open| open.request == *request && open.about == About::Question);
-        Ok(match decision {
-            ApprovalDecision::Accept | ApprovalDecision::AcceptForSession if is_question => Outcome::Answered,
-            ApprovalDecision::Accept | ApprovalDecision::AcceptForSession => Outcome::Allowed,
-            ApprovalDecision::Decline => Outcome::Declined,
-            ApprovalDecision::Cancel => Outcome::Cancelled,
-        })
+/// What becomes of a request with this decision.
+fn outcome(session: &Session, request: &str, decision: ApprovalDecision) -> Outcome {
+    let is_question = session.requests().iter().any(|open| open.request == *request && open.about == About::Question);
+    match decision {
+        ApprovalDecision::Accept | ApprovalDecision::AcceptForSession if is_question => Outcome::Answered,
+        ApprovalDecision::Accept | ApprovalDecision::AcceptForSession => Outcome::Allowed,
+        ApprovalDecision::Decline => Outcome::Declined,
+        ApprovalDecision::Cancel => Outcome::Cancelled,
     }
 }

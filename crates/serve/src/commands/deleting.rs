@@ -45,10 +45,9 @@ impl Service {
                 Place::Here(session) => {
                     // One that has ended by itself meanwhile is no failure.
                     drop(session.cancel().await);
-                    self.gone(&session).await;
+                    session.outcome().await;
                 }
                 Place::Ended(_) => {
-                    let _alone = self.alone(id).await;
                     let wanted = id.to_owned();
                     match self.ask(move |log| Ok(log.delete(&wanted))).await? {
                         // Somebody continued it in the last moment: from the beginning.

@@ -15,6 +15,9 @@ use crate::{
     view::SessionView,
 };
 
+/// How long we wait before we look again at a session that somebody else is just starting.
+const BETWEEN: Duration = Duration::from_millis(20);
+
 /// How long a session that is ending may take before a follow-up is refused.
 const ENDING: Duration = Duration::from_secs(15);
 
@@ -93,14 +96,14 @@ impl Service {
                         return self.view(id).await;
                     }
                 }
-                Place::Ended(_) => {
-                    let _alone = self.alone(id).await;
-                    // Somebody may have been faster.
-                    if let Place::Ended(stored) = self.place(id).await? {
-                        let session = self.resume(&stored, wanted).await?;
-                        return self.view(session.id()).await;
+                Place::Ended(stored) => match self.resume(&stored, wanted.clone()).await {
+                    Ok(session) => return self.view(session.id()).await,
+                    // Somebody was faster, and this prompt comes after theirs.
+                    Err(problem) if problem.code == "running" || problem.code == "elsewhere" => {
+                        tokio::time::sleep(BETWEEN).await;
                     }
-                }
+                    Err(problem) => return Err(problem),
+                },
             }
         }
     }
@@ -112,13 +115,14 @@ impl Service {
             let detail = format!("session {id} is running: a copy can be continued once it has ended");
             return Err(Problem::conflict("running", detail));
         }
-        self.fits(&*self.stored(id).await?.agent, wanted)?;
-        unchanged(&wanted.config, &self.stored(id).await?)?;
+        let stored = self.stored(id).await?;
+        fits(&stored.agent, wanted)?;
+        unchanged(&wanted.config, &stored)?;
         let prompt = wanted.prompt.clone().unwrap_or_default();
         match session.prompt(prompt).await {
             Ok(()) => Ok(true),
             Err(CommandError::Ended) => {
-                let ended = tokio::time::timeout(ENDING, self.gone(session)).await;
+                let ended = tokio::time::timeout(ENDING, session.outcome()).await;
                 ended.map_err(|_| Problem::conflict("ending", format!("session {id} is just ending: try again")))?;
                 Ok(false)
             }
@@ -128,7 +132,7 @@ impl Service {
 
     /// Continues a session that has ended, as the agent itself does it.
     async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
-        self.fits(&stored.agent, &wanted)?;
+        fits(&stored.agent, &wanted)?;
         let given = wanted.config.working_directory.take();
         let folder = self.folder(Some(given.as_deref().unwrap_or(&stored.cwd))).await?;
         wanted.config.working_directory = given.map(|_| folder.to_string_lossy().into_owned());
@@ -136,53 +140,26 @@ impl Service {
         self.launch(wanted).await
     }
 
-    /// The agent that is named, if one is, is the session's.
-    #[expect(clippy::unused_self, reason = "it reads better with the rest")]
-    fn fits(&self, agent: &str, wanted: &StartRequest) -> Result<(), Problem> {
-        if wanted.agent.is_empty() || wanted.agent == agent {
-            return Ok(());
-        }
-        let detail = format!("the session is of {agent}, and {} cannot continue it", wanted.agent);
-        Err(Problem::conflict("other_agent", detail))
-    }
-
     /// Starts a session, whether or not whoever asked for it is still there.
     async fn launch(&self, wanted: StartRequest) -> Result<Session, Problem> {
         let service = self.clone();
         let launched = tokio::spawn(async move {
-            let before = wanted.resume.clone().filter(|_| !wanted.fork);
-            let events = match before {
-                Some(id) => service.stored(&id).await?.head,
-                None => 0,
-            };
             let session = service.engine().start(wanted).await?;
-            service.welcome(&session, events);
+            service.welcome(&session);
             Ok(session)
         });
         let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the session was lost");
         launched.await.map_err(lost)?
     }
 
-    /// Keeps a session that has started, until it has ended.
-    fn welcome(&self, session: &Session, events: u64) {
-        let (id, agent) = (session.id().clone(), session.agent().name);
-        self.living().insert(session);
-        self.metrics().started(&id, agent, events);
+    /// Counts a session that has started, and its end.
+    fn welcome(&self, session: &Session) {
+        self.metrics().started(session);
         let (service, session) = (self.clone(), session.clone());
         tokio::spawn(async move {
             let outcome = session.outcome().await;
-            service.living().remove(&id);
-            let events = service.stored(&id).await.ok().map(|stored| stored.head);
-            service.metrics().ended(&id, agent, outcome.reason, events);
+            service.metrics().ended(&session, outcome.reason);
         });
-    }
-
-    /// Waits until a session has ended and is known to have.
-    pub(super) async fn gone(&self, session: &Session) {
-        session.outcome().await;
-        while self.living().get(session.id()).is_some() {
-            tokio::task::yield_now().await;
-        }
     }
 }
 
@@ -198,4 +175,13 @@ fn unchanged(config: &SessionConfig, stored: &Stored) -> Result<(), Problem> {
             Err(Problem::conflict("running", detail).with_hint("POST …/model and …/mode change a running session"))
         }
     }
+}
+
+/// The agent that is named, if one is, is the session's.
+fn fits(agent: &str, wanted: &StartRequest) -> Result<(), Problem> {
+    if wanted.agent.is_empty() || wanted.agent == agent {
+        return Ok(());
+    }
+    let detail = format!("the session is of {agent}, and {} cannot continue it", wanted.agent);
+    Err(Problem::conflict("other_agent", detail))
 }

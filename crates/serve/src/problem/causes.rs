@@ -22,6 +22,7 @@ impl From<StartError> for Problem {
             StartError::Unsupported(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unsupported"),
             StartError::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             StartError::NoSession(_) => (StatusCode::CONFLICT, "not_resumable"),
+            StartError::Running(_) => (StatusCode::CONFLICT, "running"),
             StartError::Launch(error) => launch(error),
             StartError::Files { cause, .. } => files(cause),
             StartError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),

@@ -15,14 +15,29 @@ use serde::{Deserialize, Serialize};
 /// The media type of a problem document.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
+/// What went wrong. On the wire it is a [`Document`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Document", from = "Document")]
+pub struct Problem {
+    /// The HTTP status.
+    pub status: u16,
+    /// What went wrong, for programs. It stays the same.
+    pub code: Cow<'static, str>,
+    /// What went wrong, for people.
+    pub detail: Box<str>,
+    /// What can be done about it.
+    pub hint: Option<Box<str>>,
+}
+
 /// A problem document.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
+#[schemars(rename = "Problem")]
+pub struct Document {
     /// Always `about:blank`: `code` tells problems apart.
-    #[serde(rename = "type", default = "blank")]
-    pub kind: Cow<'static, str>,
+    #[serde(rename = "type", default)]
+    pub kind: String,
     /// What the status means.
-    pub title: Cow<'static, str>,
+    pub title: String,
     /// The HTTP status.
     #[schemars(range(min = 400, max = 599))]
     pub status: u16,
@@ -30,14 +45,30 @@ pub struct Problem {
     pub detail: String,
     /// What went wrong, for programs. It stays the same.
     #[schemars(regex(pattern = "^[a-z_]+$"))]
-    pub code: Cow<'static, str>,
+    pub code: String,
     /// What can be done about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-fn blank() -> Cow<'static, str> {
-    Cow::Borrowed("about:blank")
+impl From<Problem> for Document {
+    fn from(problem: Problem) -> Self {
+        Self {
+            kind: "about:blank".to_owned(),
+            title: problem.status().canonical_reason().unwrap_or("Error").to_owned(),
+            status: problem.status,
+            detail: problem.detail.into(),
+            code: problem.code.into_owned(),
+            hint: problem.hint.map(Into::into),
+        }
+    }
+}
+
+impl From<Document> for Problem {
+    fn from(document: Document) -> Self {
+        let Document { status, detail, code, hint, .. } = document;
+        Self { status, code: code.into(), detail: detail.into(), hint: hint.map(Into::into) }
+    }
 }
 
 impl Problem {
@@ -46,16 +77,15 @@ impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let (detail, hint) = match detail.split_once("\nhint: ") {
-            Some((detail, hint)) => (detail.to_owned(), Some(hint.to_owned())),
+            Some((detail, hint)) => (detail.to_owned(), Some(hint.into())),
             None => (detail, None),
         };
-        let title = status.canonical_reason().unwrap_or("Error");
-        Self { kind: blank(), title: title.into(), status: status.as_u16(), detail, code: code.into(), hint }
+        Self { status: status.as_u16(), code: code.into(), detail: detail.into(), hint }
     }
 
     /// With something that can be done about it.
     #[must_use]
-    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(self, hint: impl Into<Box<str>>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
