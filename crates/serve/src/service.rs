@@ -43,6 +43,7 @@ struct Inner {
     metrics: Metrics,
     agents: Agents,
     started: Instant,
+    serves: bool,
 }
 
 /// Where a session is.
@@ -63,8 +64,24 @@ impl Service {
     /// A server that nobody can reach yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
+        Self::with(setup, true)
+    }
+
+    /// The same for a process that ends with the sessions it has: others can steer these, and begin none.
+    #[must_use]
+    pub fn passing(setup: Setup) -> Self {
+        Self::with(setup, false)
+    }
+
+    fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, started: Instant::now() }))
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, started: Instant::now(), serves }))
+    }
+
+    /// It begins sessions for whoever asks.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        self.0.serves
     }
 
     /// What it is made of.
