@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use axum::{
-    body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use thiserror::Error;
+
+use crate::Problem;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -112,23 +113,20 @@ impl Refusal {
     }
 }
 
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let problem = Self::new(refusal.status(), refusal.code(), refusal.to_string());
+        match refusal.hint() {
+            Some(hint) => problem.with_hint(hint),
+            None => problem,
+        }
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let status = self.status();
-        let mut document = serde_json::json!({
-            "type": "about:blank",
-            "title": status.canonical_reason().unwrap_or_default(),
-            "status": status.as_u16(),
-            "detail": self.to_string(),
-            "code": self.code(),
-        });
-        if let (Some(hint), Some(document)) = (self.hint(), document.as_object_mut()) {
-            document.insert("hint".to_owned(), hint.into());
-        }
-        let mut response = Response::new(Body::from(document.to_string()));
-        *response.status_mut() = status;
+        let mut response = Problem::from(self).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if self == Self::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"switchboard\""));
         }
