@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_agents::{Effect, Effects, HttpRequest, Record};
+use switchboard_client::http::{Address, Client, HttpError};
 use switchboard_event::raw;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     link::Link,
     timers::Due,
 };
-use crate::http::Client;
 
 /// The answer of an agent's server, as a record.
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ impl Actor {
                 self.sign_of_life();
                 self.hear(line.as_bytes());
             }
-            Effect::Connect { url, authorization } => match Client::new(&url, authorization.as_deref()) {
+            Effect::Connect { url, authorization } => match server(&url, authorization.as_deref()) {
                 Ok(server) => self.parts.link.connect(server),
                 Err(error) => self.give_up(switchboard_event::Fault::new(
                     switchboard_event::ErrorCode::ConnectionFailed,
@@ -100,6 +100,12 @@ impl Actor {
         self.todo.extend(effects.drain());
         result
     }
+}
+
+/// The agent's server. It must be on this machine: the address is read from what an agent prints, and the
+/// authorization would be told to whoever listens there.
+fn server(url: &str, authorization: Option<&str>) -> Result<Client, HttpError> {
+    Client::new(Address::local(url)?, authorization)
 }
 
 /// JSON as it is; anything else as a text.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use switchboard_agents::HttpRequest;
+use switchboard_client::http::{Client, SseEvent};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::unix::pipe,
@@ -13,10 +14,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{
-    http::{Client, SseEvent},
-    supervise::{Control, Exit, Running, Signal},
-};
+use crate::supervise::{Control, Exit, Running, Signal};
 
 /// Something that came.
 pub enum Arrival {

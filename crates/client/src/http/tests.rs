@@ -9,10 +9,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{
-    Client, SseEvent,
-    client::{HttpError, Limits},
-};
+use super::{Address, Client, HttpError, Limits, SseEvent};
 
 /// A server that answers every connection with these pieces, and shows what it was asked.
 struct Server {
@@ -30,7 +27,8 @@ impl Server {
                 tokio::spawn(answer(stream, heard.clone(), pieces));
             }
         });
-        Self { client: Client::new(&url, Some("Basic c2VjcmV0")).unwrap(), asked }
+        let address = Address::local(&url).unwrap();
+        Self { client: Client::new(address, Some("Basic c2VjcmV0")).unwrap(), asked }
     }
 }
 
@@ -118,7 +116,7 @@ async fn what_goes_wrong_is_said() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let error = Client::new(&url, None).unwrap().request("GET", "/", None).await.unwrap_err();
+    let error = Client::new(Address::local(&url).unwrap(), None).unwrap().request("GET", "/", None).await.unwrap_err();
     assert!(matches!(error, HttpError::Connect { .. }), "{error}");
 }
 

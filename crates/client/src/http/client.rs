@@ -1,26 +1,28 @@
-//! Requests to an agent's server. Each has a connection of its own: on loopback that costs less than a pool would,
-//! and one that hangs is in nobody's way.
+//! Requests to a server. Each has a connection of its own: near by that costs less than a pool would, and one that
+//! hangs is in nobody's way.
 
-use std::{net::IpAddr, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{
-    Method, Request, Response, Uri,
+    Method, Request, Response,
     body::Incoming,
     client::conn::http1,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, InvalidHeaderValue},
 };
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
-use tokio::{net::TcpStream, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
+
+use super::address::{Address, AddressError};
 
 /// Why a request failed. An answer that says no is none of these.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// The address is none that we go to.
-    #[error("`{0}` is not the address of a server on this machine")]
-    Address(String),
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// The header cannot be sent.
     #[error("the authorization cannot be sent in a header")]
     Authorization(#[from] InvalidHeaderValue),
@@ -36,7 +38,7 @@ pub enum HttpError {
     #[error("no connection to {address}: {source}")]
     Connect {
         /// Where.
-        address: String,
+        address: Address,
         /// Why not.
         source: std::io::Error,
     },
@@ -66,30 +68,40 @@ impl Default for Limits {
     }
 }
 
-/// Speaks to one server on this machine.
+/// Speaks to one server.
 #[derive(Clone, Debug)]
 pub struct Client {
-    address: String,
-    authorization: Option<HeaderValue>,
-    pub(super) limits: Limits,
+    pub(crate) address: Address,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) limits: Limits,
 }
 
 impl Client {
-    /// A client for the server at this address, such as `http://127.0.0.1:4096`. It must be on this machine: the
-    /// address is read from what an agent prints, and the authorization would be told to whoever listens there.
-    pub fn new(url: &str, authorization: Option<&str>) -> Result<Self, HttpError> {
-        let address = local(url).ok_or_else(|| HttpError::Address(url.to_owned()))?;
+    /// A client for the server at this address, with the value of the `Authorization` header.
+    ///
+    /// # Errors
+    /// If the header cannot be sent.
+    pub fn new(address: Address, authorization: Option<&str>) -> Result<Self, HttpError> {
         let authorization = authorization.map(HeaderValue::from_str).transpose()?.map(secret);
         Ok(Self { address, authorization, limits: Limits::default() })
     }
 
     /// The same with other limits.
-    #[cfg(test)]
+    #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
+    /// Where the server is.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// Makes a request and gives the status and all of the answer. Several may be under way at once.
+    ///
+    /// # Errors
+    /// If there was no answer. One that says no is an answer.
     pub async fn request(&self, method: &str, path: &str, body: Option<Bytes>) -> Result<(u16, Bytes), HttpError> {
         let request = self.written(method, path, body, "application/json")?;
         let answer = async {
@@ -102,7 +114,7 @@ impl Client {
     }
 
     /// A request, written down.
-    pub(super) fn written(
+    pub(crate) fn written(
         &self,
         method: &str,
         path: &str,
@@ -114,7 +126,9 @@ impl Client {
         if !path.starts_with('/') {
             return Err(bad());
         }
-        let mut request = Request::builder().method(verb).uri(path).header(HOST, &self.address).header(ACCEPT, accept);
+        let uri = self.address.path(path);
+        let host = self.address.host();
+        let mut request = Request::builder().method(verb).uri(uri).header(HOST, host).header(ACCEPT, accept);
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
@@ -125,14 +139,13 @@ impl Client {
     }
 
     /// Sends it. The connection lives as long as the set does.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
         connection: &mut JoinSet<()>,
     ) -> Result<Response<Incoming>, HttpError> {
         let refused = |source| HttpError::Connect { address: self.address.clone(), source };
-        let stream = TcpStream::connect(&self.address).await.map_err(refused)?;
-        stream.set_nodelay(true).map_err(refused)?;
+        let stream = self.address.connect().await.map_err(refused)?;
         let (mut sender, driven) = http1::handshake(TokioIo::new(stream)).await?;
         // How the connection ends is told by the request that it serves.
         connection.spawn(async move { drop(driven.await) });
@@ -152,44 +165,8 @@ impl Client {
     }
 }
 
-/// The host and port of an address, if it is one of this machine.
-fn local(url: &str) -> Option<String> {
-    let uri: Uri = url.parse().ok()?;
-    let authority = uri.authority().filter(|_| uri.scheme_str() == Some("http"))?;
-    let host = authority.host();
-    let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    let here = number.map_or(host == "localhost", |ip| ip.is_loopback());
-    let bare = matches!(uri.path_and_query().map(|path| path.as_str()), None | Some("/"));
-    let plain = !authority.as_str().contains('@');
-    (here && bare && plain).then(|| format!("{host}:{}", authority.port_u16().unwrap_or(80)))
-}
-
 /// It is not shown, whoever prints it.
 fn secret(mut value: HeaderValue) -> HeaderValue {
     value.set_sensitive(true);
     value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::local;
-
-    #[test]
-    fn only_servers_on_this_machine_are_spoken_to() {
-        let check = |url: &str, expected: Option<&str>| assert_eq!(local(url).as_deref(), expected, "{url}");
-        check("http://127.0.0.1:4096", Some("127.0.0.1:4096"));
-        check("http://127.0.0.1:4096/", Some("127.0.0.1:4096"));
-        check("http://localhost:80", Some("localhost:80"));
-        check("http://localhost", Some("localhost:80"));
-        check("http://[::1]:4096", Some("[::1]:4096"));
-        check("http://10.0.0.1:4096", None);
-        check("http://0.0.0.0:4096", None);
-        check("http://example.com:80", None);
-        check("http://127.0.0.1.example.com", None);
-        check("http://127.0.0.1@example.com", None);
-        check("http://user@127.0.0.1:1", None);
-        check("https://127.0.0.1:4096", None);
-        check("http://127.0.0.1:4096/path", None);
-        check("no address", None);
-    }
 }

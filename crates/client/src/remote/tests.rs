@@ -1,0 +1,118 @@
+//! The server's answers and silences, each as the error it must be.
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, UnixListener},
+};
+
+use super::{Remote, encoded};
+use crate::{AgentError, AgentErrorKind, SessionQuery, SessionState, http::Connection};
+
+/// Answers every connection with these bytes, and tells what was asked.
+async fn answer(mut stream: impl Connection, bytes: String) -> String {
+    let mut asked = Vec::new();
+    while !asked.windows(4).any(|end| end == b"\r\n\r\n") {
+        stream.read_buf(&mut asked).await.unwrap();
+    }
+    stream.write_all(bytes.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    String::from_utf8(asked).unwrap()
+}
+
+fn answered(status: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// The error of asking for a session, given what the server says.
+async fn error(bytes: String) -> AgentError {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let remote = Remote::new(&format!("http://{}", listener.local_addr().unwrap()), Some("secret")).unwrap();
+    let server = tokio::spawn(async move { answer(listener.accept().await.unwrap().0, bytes).await });
+    let error = remote.session("s/1").await.unwrap_err();
+    let asked = server.await.unwrap();
+    assert!(asked.starts_with("GET /api/sessions/s%2F1 "), "{asked}");
+    assert!(asked.contains("authorization: Bearer secret\r\n"), "{asked}");
+    error
+}
+
+#[tokio::test]
+async fn each_failure_has_its_kind() {
+    use AgentErrorKind as Kind;
+    let problem =
+        |status: u16, code: &str| json!({ "status": status, "detail": "why", "code": code, "hint": "do" }).to_string();
+    for (status, code, kind) in [
+        ("401 Unauthorized", "no_token", Kind::AuthenticationFailed),
+        ("403 Forbidden", "from_a_session", Kind::PermissionDenied),
+        ("404 Not Found", "session_not_found", Kind::SessionNotFound),
+        ("404 Not Found", "approval_not_found", Kind::ProtocolError),
+        ("409 Conflict", "not_open", Kind::ProtocolError),
+        ("429 Too Many Requests", "too_many_requests", Kind::ConnectionFailed),
+        ("500 Internal Server Error", "internal", Kind::Unknown),
+        ("504 Gateway Timeout", "late", Kind::Timeout),
+    ] {
+        let error = error(answered(status, &problem(1, code))).await;
+        assert_eq!((error.kind, error.message.as_str()), (kind, "why"), "{status}");
+        assert_eq!((error.code.as_deref(), error.hint.as_deref()), (Some(code), Some("do")));
+        assert!(error.native_error.unwrap().contains(code));
+    }
+    for (bytes, kind) in [
+        (answered("401 Unauthorized", ""), Kind::AuthenticationFailed),
+        (answered("404 Not Found", "<html>"), Kind::ProtocolError),
+        (answered("404 Not Found", r#"{"error":"no such session"}"#), Kind::SessionNotFound),
+        (answered("200 OK", "<html>"), Kind::ProtocolError),
+        (answered("502 Bad Gateway", "<html>"), Kind::ConnectionFailed),
+        ("220 mail.example.com ESMTP\r\n".to_owned(), Kind::ProtocolError),
+        (String::new(), Kind::ConnectionFailed),
+    ] {
+        let error = error(bytes.clone()).await;
+        assert_eq!(error.kind, kind, "{bytes}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let error = Remote::new(&url, None).unwrap().health().await.unwrap_err();
+    assert_eq!(error.kind, AgentErrorKind::ConnectionFailed);
+    assert!(error.to_string().contains(&url) && error.to_string().contains("switchboard serve"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let error = Remote::unix(folder.path().join("none.sock")).health().await.unwrap_err();
+    assert!(error.kind == AgentErrorKind::ConnectionFailed && error.message.contains("none.sock"), "{error}");
+    let error = Remote::new("https://example.com", None).unwrap_err();
+    assert!(error.message.contains("TLS") && error.hint.unwrap().contains("http://"));
+}
+
+#[tokio::test]
+async fn a_socket_in_the_file_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let body = r#"{"sessions":[{"id":"a","state":"cancelled"}],"next":"b"}"#;
+    let bytes = answered("200 OK", body);
+    let server = tokio::spawn(async move { answer(listener.accept().await.unwrap().0, bytes).await });
+    let query = SessionQuery { text: Some("a b&c".to_owned()), limit: Some(3), ..SessionQuery::default() };
+    let page = Remote::new(&format!("unix:{}", path.display()), None).unwrap().sessions(&query).await.unwrap();
+    assert_eq!((page.sessions[0].state, page.next.as_deref()), (SessionState::Cancelled, Some("b")));
+    let asked = server.await.unwrap();
+    assert!(asked.starts_with("GET /api/sessions?text=a%20b%26c&limit=3 "), "{asked}");
+    assert!(asked.contains("host: localhost\r\n") && !asked.contains("authorization"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_link_brings_its_token() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/?token=linked", listener.local_addr().unwrap());
+    let bytes = answered("200 OK", "{}");
+    let server = tokio::spawn(async move { answer(listener.accept().await.unwrap().0, bytes).await });
+    Remote::new(&url, None).unwrap().health().await.unwrap();
+    assert!(server.await.unwrap().contains("authorization: Bearer linked\r\n"));
+}
+
+#[test]
+fn ids_are_encoded() {
+    assert_eq!(encoded("a-b_c.d~1"), "a-b_c.d~1");
+    assert_eq!(encoded("../é?"), "..%2F%C3%A9%3F");
+}
