@@ -73,7 +73,9 @@ impl Wire for Acp {
     }
 
     fn mould(&mut self) -> Mould {
-        let content = json!({ "type": "text", "text": PIECE });
+        // Its lines are to be as long as those of others.
+        let text = format!("{PIECE}, and more, and more, and more, and more, and more, and more, and more");
+        let content = json!({ "type": "text", "text": text });
         let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
         let params = json!({ "sessionId": SESSION, "update": update });
         let piece = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });

@@ -123,7 +123,8 @@ pub fn response(socket: &mut Socket) -> io::Result<Response> {
         line.and_then(|line| line.split_once(':')).map(|(_, value)| value.trim().to_owned())
     };
     let kind = field("content-type:").unwrap_or_default();
-    let body = if field("transfer-encoding:").is_some() { chunked(socket)? } else { sized(socket, field("content-length:"))? };
+    let body =
+        if field("transfer-encoding:").is_some() { chunked(socket)? } else { sized(socket, field("content-length:"))? };
     Ok(Response { status, kind, body })
 }
 

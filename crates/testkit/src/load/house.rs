@@ -66,7 +66,8 @@ impl House {
         let (listen, data) = (format!("127.0.0.1:{port}"), self.stage.data());
         let data = data.to_string_lossy();
         let mut command = self.stage.command(&self.program, &["serve", "--listen", &listen, "--data", &data]);
-        let complaints = std::fs::File::options().create(true).append(true).open(self.stage.root().join("server.log"))?;
+        let complaints =
+            std::fs::File::options().create(true).append(true).open(self.stage.root().join("server.log"))?;
         command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
         let began = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
