@@ -19,7 +19,7 @@ mod sse;
 mod tally;
 mod ws;
 
-pub use api::{Api, Response};
+pub use api::{Api, Response, response as response_of};
 pub use clock::now;
 pub use feed::{End, Feed, From, Message, Wire};
 pub use house::{House, Served, free_port};

@@ -1,6 +1,9 @@
 //! `load`: a server under load, one measurement a command. Each prints one line of JSON; `cargo xtask` starts them and
 //! makes tables of it.
 
+mod abuse;
+mod crash;
+mod crowd;
 mod delays;
 mod house;
 mod peer;
@@ -17,6 +20,9 @@ pub enum Load {
     Delays(delays::Delays),
     Starts(starts::Starts),
     Returns(returns::Returns),
+    Crowd(crowd::Crowd),
+    Crash(crash::Crash),
+    Abuse(abuse::Abuse),
     Peer(peer::Peer),
 }
 
@@ -27,6 +33,9 @@ pub fn run(args: &Load) -> anyhow::Result<()> {
         Load::Delays(args) => delays::run(args),
         Load::Starts(args) => starts::run(args),
         Load::Returns(args) => returns::run(args),
+        Load::Crowd(args) => crowd::run(args),
+        Load::Crash(args) => crash::run(args),
+        Load::Abuse(args) => abuse::run(args),
         Load::Peer(args) => peer::run(args),
     }
 }
