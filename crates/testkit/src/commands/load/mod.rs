@@ -9,6 +9,7 @@ mod house;
 mod peer;
 mod readers;
 mod returns;
+mod schema;
 mod starts;
 
 use clap::Subcommand;
@@ -23,6 +24,7 @@ pub enum Load {
     Crowd(crowd::Crowd),
     Crash(crash::Crash),
     Abuse(abuse::Abuse),
+    Schema(schema::Schema),
     Peer(peer::Peer),
 }
 
@@ -36,6 +38,7 @@ pub fn run(args: &Load) -> anyhow::Result<()> {
         Load::Crowd(args) => crowd::run(args),
         Load::Crash(args) => crash::run(args),
         Load::Abuse(args) => abuse::run(args),
+        Load::Schema(args) => schema::run(args),
         Load::Peer(args) => peer::run(args),
     }
 }
