@@ -22,6 +22,9 @@ use std::{io::Write as _, process::ExitCode};
 use args::{Args, Command};
 use clap::Parser as _;
 
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
         return code;
