@@ -27,8 +27,9 @@ pub fn private(owners: &Path, number: u64, router: Router, drain: Drain) -> Resu
 }
 
 impl Private {
-    /// Removes the socket, and lets those who are connected come to an end.
-    pub async fn close(self, within: Duration) -> bool {
-        self.0.close(within).await
+    /// Removes the socket. Those who are connected may hear the rest of what they follow, and are then told to go.
+    pub async fn close(mut self, within: Duration) -> bool {
+        self.0.stop().await;
+        self.0.idle(within / 2).await || self.0.close(within / 2).await
     }
 }
