@@ -61,12 +61,13 @@ impl Data {
             roots,
             limits: Limits::default(),
             approval: ApprovalMode::Ask,
+            drain: Drain::new(),
         }))
     }
 
     /// Listens for other processes of ours, which steer our sessions. Where that cannot be, they cannot.
-    pub fn private(&self, service: &Service, drain: &Drain) -> Option<Private> {
-        let listening = private(&self.owners, self.owner?, service.router(), drain.clone());
+    pub fn private(&self, service: &Service) -> Option<Private> {
+        let listening = private(&self.owners, self.owner?, service);
         if let Err(error) = &listening {
             drop(writeln!(std::io::stderr(), "warning: other commands cannot steer sessions of this one: {error}"));
         }

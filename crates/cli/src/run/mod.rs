@@ -8,7 +8,7 @@ use std::{path::Path, process::ExitCode, time::Duration};
 use switchboard_dialects::Dialect;
 use switchboard_engine::{Audience, Engine, Outcome, StartRequest};
 use switchboard_event::EndReason;
-use switchboard_serve::{Drain, Private};
+use switchboard_serve::Private;
 use switchboard_store::Filter;
 
 pub use args::{Run, image, text};
@@ -73,7 +73,7 @@ pub fn perform(
 /// Lets other commands steer the session, for as long as it runs.
 fn listen(data: &Data) -> Result<Option<Private>, Failure> {
     let service = data.service(host::absolute(Path::new(".")), Vec::new())?;
-    Ok(data.private(&service, &Drain::new()))
+    Ok(data.private(&service))
 }
 
 /// The session that is meant.

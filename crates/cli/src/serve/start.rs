@@ -79,9 +79,8 @@ fn folder_of(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
 pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let listeners = plan.listeners()?;
     let data = data::open(Some(plan.folder.clone()), plan.args.durable)?;
-    let drain = Drain::new();
     let service = data.service(plan.cwd.clone(), plan.roots.clone())?;
-    let private = data.private(&service, &drain);
+    let (private, drain) = (data.private(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
     let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };
     let mut server = Server::new(limits, drain.clone());
