@@ -11,8 +11,10 @@ mod input;
 mod offered;
 mod run;
 mod schema;
+mod serve;
 mod sessions;
 mod terminal;
+mod token;
 mod translate;
 mod view;
 mod watch;
@@ -31,10 +33,12 @@ fn main() -> ExitCode {
     }
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Token(args) => token::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match result {

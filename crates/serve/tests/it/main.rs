@@ -1,0 +1,11 @@
+//! The server as its clients see it: a real router on a real log, with the built-in agents.
+
+#![cfg(test)]
+
+mod door;
+mod guard_bodies;
+mod guard_entry;
+mod guard_pages;
+mod listen_end;
+mod listen_limits;
+mod listen_unix;
