@@ -14,7 +14,8 @@ use super::{
     there::There,
 };
 use crate::{
-    data, dialects,
+    data::Workplace,
+    dialects,
     failure::Failure,
     host, offered, run,
     terminal::Terminal,
@@ -48,7 +49,7 @@ pub struct Follow {
 pub fn run(args: &Follow, data: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
     let folder = host::data_folder(data)?;
-    let engine = data::engine(Some(folder.clone()))?;
+    let engine = Workplace::open(Some(folder.clone()))?.engine;
     let session = found::find(&**engine.log(), &args.session)?;
     let history = History::new(&**engine.log(), &session);
     let place = args.last.map(|turns| history.last(turns)).transpose()?.unwrap_or_default();
