@@ -33,7 +33,7 @@ impl Workplace {
 
     /// Lets others steer the sessions that run here, as long as it is kept. Nobody begins others: we end with them.
     pub fn door(&self) -> Result<Private, Failure> {
-        let machine = self.engine.machine().clone();
+        let (machine, drain) = (self.engine.machine().clone(), Drain::new());
         let service = Service::passing(Setup {
             engine: self.engine.clone(),
             machine,
@@ -43,9 +43,10 @@ impl Workplace {
             roots: Vec::new(),
             limits: Limits::default(),
             approval: ApprovalMode::Ask,
+            drain: drain.clone(),
         });
         let number = self.number.unwrap_or_default();
-        private(&self.owners, number, service.router(), Drain::new())
+        private(&self.owners, number, service.router(), drain)
             .map_err(|cause| Failure::Machine(format!("no other terminal can reach this session: {cause}")))
     }
 }
