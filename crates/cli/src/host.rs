@@ -2,7 +2,8 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal as _, Read},
+    io::{self, IsTerminal as _},
+    os::fd::AsFd as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -26,10 +27,10 @@ pub fn fresh_id() -> Id {
 }
 
 /// Opens a file, or standard input if it is `-` or not named.
-pub fn open(path: Option<&Path>) -> io::Result<Box<dyn Read>> {
+pub fn open(path: Option<&Path>) -> io::Result<File> {
     match path {
-        Some(path) if path != Path::new("-") => Ok(Box::new(File::open(path)?)),
-        _ => Ok(Box::new(io::stdin().lock())),
+        Some(path) if path != Path::new("-") => File::open(path),
+        _ => io::stdin().as_fd().try_clone_to_owned().map(File::from),
     }
 }
 

@@ -7,6 +7,8 @@ mod data;
 mod dialects;
 mod failure;
 mod host;
+mod input;
+mod offered;
 mod run;
 mod schema;
 mod sessions;
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };

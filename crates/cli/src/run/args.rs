@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, builder::TypedValueParser as _};
 use switchboard_agents::{Image, Prompt};
 use switchboard_engine::{Audience, Limits, StartRequest};
 use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
-use crate::{failure::Failure, host, watch::Look};
+use crate::{failure::Failure, host, offered, watch::Look};
 
 /// Run a coding agent on a task
 ///
@@ -26,7 +26,7 @@ use crate::{failure::Failure, host, watch::Look};
 pub struct Run {
     /// The agent, and what it shall do. The agent may be left out with --resume; a task that is `-` or left out is
     /// read from standard input
-    #[arg(value_name = "AGENT] [PROMPT", num_args = 0..=2)]
+    #[arg(value_name = "AGENT] [PROMPT", num_args = 0..=2, value_parser = offered::AGENT, hide_possible_values = true)]
     pub words: Vec<String>,
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
@@ -35,10 +35,10 @@ pub struct Run {
     #[arg(long, short, value_name = "MODEL")]
     pub model: Option<String>,
     /// What needs an approval: ask (everything that acts), ask-dangerous, auto-edit, auto-all
-    #[arg(long, short, value_name = "MODE", value_parser = approval)]
+    #[arg(long, short, value_name = "MODE", value_parser = offered::APPROVAL.try_map(|text| approval(&text)), hide_possible_values = true)]
     pub approval: Option<ApprovalMode>,
     /// Where the agent may write: none (no sandbox), read-only, workspace-write, full-access
-    #[arg(long, short, value_name = "MODE", value_parser = sandbox)]
+    #[arg(long, short, value_name = "MODE", value_parser = offered::SANDBOX.try_map(|text| sandbox(&text)), hide_possible_values = true)]
     pub sandbox: Option<SandboxMode>,
     /// Start without a sandbox where the kernel cannot enforce one
     #[arg(long)]
@@ -95,7 +95,7 @@ pub struct Run {
     #[arg(long, conflicts_with_all = ["dialect", "last_message"])]
     pub json: bool,
     /// Write messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
-    #[arg(long, value_name = "DIALECT", conflicts_with = "last_message")]
+    #[arg(long, value_name = "DIALECT", conflicts_with = "last_message", value_parser = offered::DIALECT, hide_possible_values = true)]
     pub dialect: Option<String>,
     /// Write only the agent's last message, when it is done
     #[arg(long)]

@@ -1,12 +1,15 @@
 //! `switchboard sessions delete`: sessions and all that is known of them.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use switchboard_event::Timestamp;
 use switchboard_store::{Filter, Log, Session, Store};
 
-use super::{found, say};
+use super::{found, process, say};
 use crate::{data, failure::Failure, host, terminal::Terminal};
 
 /// Delete sessions for ever
@@ -34,7 +37,8 @@ pub struct Delete {
 
 /// Runs the command.
 pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
-    let log = data::log(data)?;
+    let folder = host::data_folder(data)?;
+    let log = data::log(Some(folder.clone()))?;
     let sessions = args.chosen(&log)?;
     if let Some(open) = sessions.iter().find(|session| !session.state.is_final() && !args.force) {
         return Err(Failure::Refused(format!(
@@ -50,7 +54,7 @@ pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
         say("nothing was deleted");
         return Ok(());
     }
-    sessions.iter().try_for_each(|session| log.delete(&session.id))?;
+    sessions.iter().try_for_each(|session| delete(&folder, &log, session))?;
     say(&match sessions.as_slice() {
         [one] => format!("deleted {}", one.id),
         many => format!("deleted {} sessions", many.len()),
@@ -86,6 +90,13 @@ impl Delete {
             }
         }
     }
+}
+
+/// One that goes on is deleted by the process that runs it, which cancels it first.
+fn delete(folder: &Path, log: &Store, session: &Session) -> Result<(), Failure> {
+    let Some(remote) = process::of(folder, session)? else { return Ok(log.delete(&session.id)?) };
+    let deleted = host::runtime()?.block_on(remote.delete(&session.id));
+    deleted.map_err(|error| process::explained(log, session, error))
 }
 
 /// So many are named before it is asked.

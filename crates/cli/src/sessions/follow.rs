@@ -16,7 +16,7 @@ use super::{
 use crate::{
     data, dialects,
     failure::Failure,
-    host, run,
+    host, offered, run,
     terminal::Terminal,
     watch::{self, Look, Signals, Watched, Writer},
 };
@@ -40,7 +40,7 @@ pub struct Follow {
     #[arg(long, conflicts_with = "dialect")]
     json: bool,
     /// Write messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = offered::DIALECT, hide_possible_values = true)]
     dialect: Option<String>,
 }
 

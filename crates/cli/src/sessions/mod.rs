@@ -2,12 +2,16 @@
 //! lives is spoken with through the process that runs it.
 
 mod about;
+mod approve;
+mod cancel;
 mod delete;
 mod follow;
 mod found;
 mod history;
+mod interrupt;
 mod list;
 mod process;
+mod prompt;
 mod row;
 mod show;
 mod table;
@@ -42,6 +46,10 @@ enum Command {
     List(list::List),
     Show(show::Show),
     Follow(follow::Follow),
+    Prompt(prompt::Prompt),
+    Approve(approve::Approve),
+    Cancel(cancel::Cancel),
+    Interrupt(interrupt::Interrupt),
     Delete(delete::Delete),
 }
 
@@ -52,6 +60,10 @@ pub fn run(args: Sessions) -> Result<ExitCode, Failure> {
         Command::List(args) => list::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Show(args) => show::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => follow::run(&args, data),
+        Command::Prompt(args) => prompt::run(&args, data),
+        Command::Approve(args) => approve::run(&args, data).map(|()| ExitCode::SUCCESS),
+        Command::Cancel(args) => cancel::run(&args, data).map(|()| ExitCode::SUCCESS),
+        Command::Interrupt(args) => interrupt::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
     }
 }

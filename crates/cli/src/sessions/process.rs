@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use switchboard_client::{AgentErrorKind, Remote};
-use switchboard_store::{Log, Session};
+use switchboard_store::{Log, Session, Store};
 
 use crate::failure::Failure;
 
@@ -45,4 +45,18 @@ pub fn explained(log: &dyn Log, session: &Session, error: switchboard_client::Ag
         Some(now) if error.kind == AgentErrorKind::ConnectionFailed => ended(&now),
         _ => Failure::Remote(error),
     }
+}
+
+/// A server of this data folder, which can run any session.
+pub async fn server(data: &Path, log: &Store) -> Option<Remote> {
+    let owners = log.owners().unwrap_or_default().into_iter().rev().filter(|owner| owner.alive);
+    for socket in owners.map(|owner| socket(data, owner.number)).filter(|socket| socket.exists()) {
+        let remote = Remote::unix(socket);
+        // One that does not answer is none.
+        let health = remote.health().await.unwrap_or_default();
+        if health.get("serves").and_then(serde_json::Value::as_bool) == Some(true) {
+            return Some(remote);
+        }
+    }
+    None
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     data, dialects,
     failure::Failure,
-    host,
+    host, offered,
     terminal::Terminal,
     view::{Options, Output, Screen, View},
     watch::{Look, Writer},
@@ -39,7 +39,7 @@ pub struct Show {
     #[arg(long, conflicts_with = "dialect")]
     json: bool,
     /// Write messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = offered::DIALECT, hide_possible_values = true)]
     dialect: Option<String>,
 }
 
