@@ -74,7 +74,7 @@ async fn what_cannot_be_done_here_says_so() {
         (some("echo", "config", json!({ "workingDirectory": "/there/is/no/such" })), 422, "bad_folder"),
         (some("echo", "config", json!({ "workingDirectory": file })), 422, "bad_folder"),
         (some("echo", "images", image), 422, "unsupported"),
-        (some("acp", "command", json!(["/there/is/no/such"])), 409, "no_such_program"),
+        (some("acp", "command", json!(["/there/is/no/such"])), 409, "not_installed"),
         (some("echo", "sessionId", json!("nothing")), 404, "no_session"),
     ] {
         let answer = rig.post("/api/sessions", body.clone()).await;
@@ -116,9 +116,12 @@ async fn bodies_that_are_no_json_are_refused() {
     ] {
         assert_eq!(send(media_type, Body::from(body)).await, (status, code.to_owned()), "{media_type:?} {body}");
     }
+    // Depth is no attack, neither where nobody looks nor where somebody does.
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
-    let deep = format!(r#"{{"agentType":"echo","prompt":"x","other":{deep}}}"#);
-    assert_eq!(send(Some("application/json"), Body::from(deep)).await, (400, "bad_json".to_owned()));
+    let ignored = format!(r#"{{"agentType":"echo","prompt":"x","other":{deep}}}"#);
+    assert_eq!(send(Some("application/json"), Body::from(ignored)).await, (201, String::new()));
+    let read = format!(r#"{{"agentType":"echo","prompt":{deep}}}"#);
+    assert_eq!(send(Some("application/json"), Body::from(read)).await, (400, "bad_field".to_owned()));
     let large = vec![b' '; 33 << 20];
     assert_eq!(send(Some("application/json"), Body::from(large)).await, (413, "too_large".to_owned()));
     let images = json!({ "mediaType": "image/png", "data": "QUJD".repeat(4 << 20) });

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
-    http::{Request, StatusCode, header},
+    http::{Request, header},
 };
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use switchboard_engine::{Engine, Limits, Machine, this_process};
 use switchboard_event::{ApprovalMode, Id, Timestamp};
-use switchboard_serve::{Service, Setup, openapi};
+use switchboard_serve::{Drain, Service, Setup, openapi};
 use switchboard_store::{Options, Store};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
@@ -76,6 +76,7 @@ impl Rig {
             roots,
             limits: Limits::default(),
             approval: ApprovalMode::Ask,
+            drain: Drain::new(),
         });
         Self { service, folder, document: openapi::document(), owner }
     }
@@ -216,11 +217,6 @@ impl Rig {
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }
-}
-
-/// The status by its name.
-pub fn status(answer: &Answer) -> StatusCode {
-    StatusCode::from_u16(answer.status).unwrap()
 }
 
 fn machine(folder: &TempDir) -> Machine {

@@ -8,7 +8,7 @@ use crate::rig::Rig;
 async fn a_session_runs_and_is_shown() {
     let rig = Rig::new();
     let started = rig.post("/api/sessions", json!({ "agentId": "echo", "projectId": "p", "prompt": "hello" })).await;
-    assert_eq!((started.status, &started.body["state"]), (201, &json!("running")));
+    assert_eq!(started.status, 201, "{started:?}");
     let view = rig.ended(started.body["id"].as_str().unwrap()).await;
     let folder = rig.folder.path().canonicalize().unwrap();
     for (field, value) in [
