@@ -28,7 +28,6 @@ async fn requests_that_make_no_sense_start_nothing() {
         (json!(null), "bad_field", ""),
         (with("agentType", json!("nobody")), "unknown_agent", "agentType"),
         (with("agentType", json!(7)), "bad_field", "agentType"),
-        (with("agentId", json!("script")), "bad_field", "agentType"),
         (with("prompt", json!("")), "bad_field", "prompt"),
         (with("prompt", json!("é".repeat(100_001))), "bad_field", "prompt"),
         (with("prompt", json!(["x"])), "bad_field", "prompt"),
@@ -71,9 +70,10 @@ async fn what_cannot_be_done_here_says_so() {
     let image = json!([{ "mediaType": "image/png", "data": "QUJD" }]);
     let some = |agent: &str, field: &str, value: Value| json!({ "agentType": agent, "prompt": "x", (field): value });
     for (body, status, code) in [
-        (some("echo", "config", json!({ "workingDirectory": "/there/is/no/such" })), 422, "bad_folder"),
-        (some("echo", "config", json!({ "workingDirectory": file })), 422, "bad_folder"),
-        (some("echo", "images", image), 422, "unsupported"),
+        (some("echo", "config", json!({ "workingDirectory": "/there/is/no/such" })), 409, "bad_folder"),
+        (some("echo", "config", json!({ "workingDirectory": file })), 409, "bad_folder"),
+        (some("echo", "agentId", json!("script")), 409, "two_agents"),
+        (some("echo", "images", image), 409, "unsupported"),
         (some("acp", "command", json!(["/there/is/no/such"])), 409, "not_installed"),
         (some("echo", "sessionId", json!("nothing")), 404, "no_session"),
     ] {

@@ -121,7 +121,7 @@ async fn models_and_modes_are_changed_where_the_agent_can() {
         ("option", json!({ "id": "o", "value": "v" })),
     ] {
         let answer = rig.post(&format!("/api/sessions/{id}/{operation}"), body).await;
-        assert_eq!((answer.status, answer.code()), (422, "unsupported"), "{operation}");
+        assert_eq!((answer.status, answer.code()), (409, "unsupported"), "{operation}");
         let empty = rig.post(&format!("/api/sessions/{id}/{operation}"), json!({})).await;
         assert_eq!((empty.status, empty.code()), (400, "bad_field"), "{operation}");
     }
