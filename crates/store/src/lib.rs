@@ -8,6 +8,7 @@
 //! * Several processes share a folder. A session belongs to one of them, which holds a lock file as long as it lives;
 //!   only that process appends. [`Log::take_over`] gives the sessions of dead processes to exactly one of the others.
 
+mod checkpoint;
 mod chunk;
 mod error;
 mod log;
@@ -15,6 +16,7 @@ mod process;
 mod session;
 mod sqlite;
 
+pub use checkpoint::{At, Checkpoint};
 pub use chunk::{Chunk, ChunkBuilder};
 pub use error::StoreError;
 pub use log::{Batch, Done, Log, Page, Row};

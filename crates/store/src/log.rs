@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use switchboard_event::{Event, Id};
 
-use crate::{Abandoned, Chunk, Filter, NewSession, Run, Session, StoreError, Update};
+use crate::{Abandoned, At, Checkpoint, Chunk, Filter, NewSession, Run, Session, StoreError, Update};
 
 /// Is called once, when a batch is committed or refused, and always. It runs on the thread that writes, so it hands on
 /// the news and returns.
@@ -103,6 +103,18 @@ pub trait Log: Send + Sync {
     /// # Errors
     /// If there is none, if it is open, or if the log cannot be written.
     fn delete(&self, session: &str) -> Result<(), StoreError>;
+
+    /// Keeps a projection of a session, for [`Log::checkpoint`]. Any process may do so, whoever runs the session. Returns
+    /// at once. It may be lost, and is not kept if there is one at that place already, or if the events that it has seen
+    /// are not committed: who finds none begins farther back.
+    fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint);
+
+    /// The last projection of that dialect and version that was saved at a place or before it.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    fn checkpoint(&self, session: &str, dialect: &str, version: &str, at: At)
+    -> Result<Option<Checkpoint>, StoreError>;
 
     /// The events of a page.
     ///

@@ -7,6 +7,7 @@ mod file;
 mod group;
 mod owners;
 mod read;
+mod saved;
 mod store;
 mod update;
 mod write;

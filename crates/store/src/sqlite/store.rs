@@ -11,8 +11,11 @@ use super::{
     group::{Answer, Reply, Work, Writer},
     owners::Owners,
     read::{self, Readers},
+    saved,
 };
-use crate::{Abandoned, Batch, Filter, Log, NewSession, Owner, Page, Registered, Row, Run, Session, StoreError};
+use crate::{
+    Abandoned, At, Batch, Checkpoint, Filter, Log, NewSession, Owner, Page, Registered, Row, Run, Session, StoreError,
+};
 
 /// How to open the log.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +138,21 @@ impl Log for Store {
             Answer::Taken(sessions) => Ok(sessions),
             Answer::Written | Answer::Deleted(_) => Ok(Vec::new()),
         }
+    }
+
+    fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint) {
+        self.submit(Work::Save(session.into(), Box::new(checkpoint)), Reply::new(drop));
+    }
+
+    fn checkpoint(
+        &self,
+        session: &str,
+        dialect: &str,
+        version: &str,
+        at: At,
+    ) -> Result<Option<Checkpoint>, StoreError> {
+        self.readers
+            .with(|connection| saved::read(connection, read::number(connection, session)?, dialect, version, at))
     }
 
     fn delete(&self, session: &str) -> Result<(), StoreError> {

@@ -14,7 +14,7 @@ use super::{
     group::{Answer, Work},
     owners::Owners,
     read::{Place, SEQ},
-    update,
+    saved, update,
 };
 use crate::{Chunk, NewSession, State, StoreError, Update};
 
@@ -47,6 +47,10 @@ impl<'a> Scene<'a> {
             Work::Append(session, events, update) => self.append(session, events, update)?,
             Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
             Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
+            Work::Save(session, checkpoint) => {
+                saved::write(self.connection, session, checkpoint)?;
+                self.written += checkpoint.state.len();
+            }
         }
         Ok(Answer::Written)
     }

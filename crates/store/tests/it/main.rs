@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod appending;
+mod checkpoints;
 mod child;
 mod crash;
 mod deleting;
