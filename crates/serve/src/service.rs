@@ -53,6 +53,7 @@ struct Inner {
     agents: Agents,
     feeds: Arc<Feeds>,
     started: Instant,
+    serves: bool,
 }
 
 /// Where a session is.
@@ -73,9 +74,25 @@ impl Service {
     /// A server that nobody can reach yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
+        Self::with(setup, true)
+    }
+
+    /// The same for a process that ends with the sessions it has: others can steer these, and begin none.
+    #[must_use]
+    pub fn passing(setup: Setup) -> Self {
+        Self::with(setup, false)
+    }
+
+    fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
-        let feeds = Arc::default();
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, started: Instant::now() }))
+        let (feeds, started) = (Arc::default(), Instant::now());
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, started, serves }))
+    }
+
+    /// It begins sessions for whoever asks.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        self.0.serves
     }
 
     /// What it is made of.

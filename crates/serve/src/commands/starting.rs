@@ -142,6 +142,10 @@ impl Service {
 
     /// Starts a session, whether or not whoever asked for it is still there.
     async fn launch(&self, wanted: StartRequest) -> Result<Session, Problem> {
+        if !self.serves() {
+            let detail = "this process ends with the sessions it has, and begins no others";
+            return Err(Problem::conflict("no_server", detail).with_hint("`switchboard serve` begins sessions"));
+        }
         let service = self.clone();
         let launched = tokio::spawn(async move {
             let session = service.engine().start(wanted).await?;

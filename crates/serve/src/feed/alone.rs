@@ -39,7 +39,7 @@ pub struct Subject {
 impl Subject {
     /// The projection as it was at a place or a little before.
     pub fn resume(&self, at: At) -> Result<State, StoreError> {
-        if (self.dialect.name == "events") {
+        if self.dialect.verbatim {
             let (At::Seq(seq) | At::Message(seq)) = at;
             return Ok(State { projection: (self.dialect.projection)(), seq, count: seq, saved: seq });
         }
@@ -48,7 +48,7 @@ impl Subject {
 
     /// Keeps a checkpoint, if it is time for one.
     pub fn save(&self, state: &mut State) {
-        if (self.dialect.name == "events") || state.seq < state.saved + EVERY {
+        if self.dialect.verbatim || state.seq < state.saved + EVERY {
             return;
         }
         state.saved = state.seq;
@@ -89,7 +89,7 @@ impl Alone {
                 return Ok(Went::Nothing);
             }
             Look::Over => return Ok(Went::Over),
-            Look::Here(slice) if (self.subject.dialect.name == "events") => {
+            Look::Here(slice) if self.subject.dialect.verbatim => {
                 let passage = Passage::verbatim(slice, state.seq);
                 (state.seq, state.count) = (passage.to, passage.count);
                 passage

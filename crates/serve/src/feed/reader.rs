@@ -125,7 +125,7 @@ impl Reader {
     /// A step with the others.
     fn together(&mut self) -> Result<Option<Step>, StoreError> {
         let Way::Together(alone) = &mut self.way else { return Ok(None) };
-        if (alone.subject.dialect.name == "events") {
+        if alone.subject.dialect.verbatim {
             return self.closely();
         }
         match self.shared.behind(self.seen, &alone.subject)? {
@@ -199,7 +199,7 @@ impl Reader {
                 Step::More(Part { passage: Arc::new(passage), first: 0 })
             }
         };
-        let verbatim = (alone.subject.dialect.name == "events");
+        let verbatim = alone.subject.dialect.verbatim;
         if alone.has_caught_up() && (verbatim || self.shared.join(&mut alone.state)) {
             // The others have it now, and it need not be there once for each reader.
             alone.state = None;
