@@ -13,6 +13,7 @@ mod chunk;
 mod error;
 mod log;
 mod process;
+mod retention;
 mod session;
 mod sqlite;
 
@@ -21,5 +22,6 @@ pub use chunk::{Chunk, ChunkBuilder};
 pub use error::StoreError;
 pub use log::{Batch, Done, Log, Page, Row};
 pub use process::{Abandoned, Owner, Process, Registered, Run};
+pub use retention::Retention;
 pub use session::{End, Filter, NewSession, Session, State, Update};
 pub use sqlite::{Options, Store};

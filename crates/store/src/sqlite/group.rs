@@ -13,7 +13,7 @@ use std::{
 use rusqlite::Connection;
 use switchboard_event::Id;
 
-use super::{checkpoint::Checkpointer, delete::Sweeper, file, owners::Owners, write::Scene};
+use super::{checkpoint::Checkpointer, delete::Sweeper, expire::Ended, file, owners::Owners, write::Scene};
 use crate::{Abandoned, Checkpoint, Chunk, NewSession, StoreError, Update};
 
 /// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
@@ -26,6 +26,7 @@ pub(super) enum Work {
     Append(Id, Arc<Chunk>, Box<Update>),
     TakeOver,
     Delete(Id),
+    Expire(Ended),
     Save(Id, Box<Checkpoint>),
 }
 

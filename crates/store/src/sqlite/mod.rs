@@ -3,6 +3,7 @@
 
 mod checkpoint;
 mod delete;
+mod expire;
 mod file;
 mod group;
 mod owners;

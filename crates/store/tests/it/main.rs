@@ -13,3 +13,4 @@ mod full;
 mod listing;
 mod owners;
 mod paging;
+mod retention;
