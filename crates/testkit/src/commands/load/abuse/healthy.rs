@@ -48,7 +48,7 @@ impl Healthy {
     /// A session from its start to its end, and its absence.
     fn one(&self, api: &Api) -> anyhow::Result<()> {
         let session = api.start("echo", "hello there")?;
-        let wire = if self.served() % 2 == 0 { Wire::Sse } else { Wire::WebSocket };
+        let wire = if self.served().is_multiple_of(2) { Wire::Sse } else { Wire::WebSocket };
         let reader = Reader { api, wire, session: &session, dialect: verbatim()?, manner: Manner::default() };
         let read = reader.run()?;
         ensure!(read.tally.gaps == 0 && read.tally.messages > 3, "{} events", read.tally.messages);
