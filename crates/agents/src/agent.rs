@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use switchboard_event::SessionConfig;
 
@@ -42,7 +43,7 @@ pub fn no_config(_: &dyn Host, _: &Path) -> Vec<Found> {
 }
 
 /// The versions of an agent that are known to work.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Versions {
     /// What makes the program print its version.
     #[serde(skip)]
@@ -54,7 +55,7 @@ pub struct Versions {
 }
 
 /// What an agent can do when Switchboard runs it.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, shown to users as such")]
 pub struct Abilities {
@@ -112,7 +113,7 @@ impl Abilities {
 }
 
 /// What becomes of a prompt while a turn runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WhileRunning {
     /// It joins the running turn.
@@ -125,7 +126,7 @@ pub enum WhileRunning {
 }
 
 /// Whether an agent is logged in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", content = "how", rename_all = "camelCase")]
 pub enum Login {
     /// It is, by this.

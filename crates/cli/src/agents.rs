@@ -9,7 +9,7 @@ use clap::Args;
 use switchboard_agents::{AGENTS, Abilities, Login, WhileRunning};
 use switchboard_engine::{Inspected, Installed, inspect};
 
-use crate::{failure::Failure, host};
+use crate::{failure::Failure, host, offered};
 
 /// List the agents: installed or not, versions, logins, what they can do
 ///
@@ -17,6 +17,7 @@ use crate::{failure::Failure, host};
 #[derive(Args)]
 pub struct Agents {
     /// Only this agent
+    #[arg(value_parser = offered::AGENT, hide_possible_values = true)]
     pub agent: Option<String>,
     /// One JSON object a line
     #[arg(long)]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ArgGroup, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::offered;
+
 /// One protocol for every coding agent.
 ///
 /// Switchboard runs coding agents, turns what they say into one lossless event model, and writes it in the protocol
@@ -21,6 +23,7 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Run(Box<crate::run::Run>),
+    Sessions(crate::sessions::Sessions),
     Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),
@@ -38,10 +41,10 @@ pub enum Command {
 #[command(after_help = examples(), after_long_help = lists())]
 pub struct Translate {
     /// Whose records these are; `--help` lists the sources
-    #[arg(long, value_name = "SOURCE")]
+    #[arg(long, value_name = "SOURCE", value_parser = offered::SOURCE, hide_possible_values = true)]
     pub from: String,
     /// The protocol to write; `--help` lists the dialects
-    #[arg(long, value_name = "DIALECT", default_value = default_dialect())]
+    #[arg(long, value_name = "DIALECT", default_value = default_dialect(), value_parser = offered::DIALECT, hide_possible_values = true)]
     pub to: String,
     /// The session's id, in place of the agent's own
     #[arg(long, value_name = "ID")]

@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_engine::StartError;
 use switchboard_store::StoreError;
 use thiserror::Error;
@@ -35,6 +36,23 @@ pub enum Failure {
         /// Why.
         cause: io::Error,
     },
+    /// Nothing is known of such a session.
+    #[error("no session `{0}`\nhint: `switchboard sessions list --all` lists them")]
+    NoSession(String),
+    /// Several sessions could be meant.
+    #[error("`{what}` could be any of these\n{known}")]
+    SeveralSessions {
+        /// What was typed.
+        what: String,
+        /// The sessions, a line each.
+        known: String,
+    },
+    /// Something is not done, for a reason that the user can do something about.
+    #[error("{0}")]
+    Refused(String),
+    /// The process that runs a session refused, or does not answer.
+    #[error(transparent)]
+    Remote(#[from] AgentError),
     /// A session could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -57,6 +75,8 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownName { .. } | Self::BadValue { .. } | Self::Unreadable { .. } => 2,
+            Self::NoSession(_) | Self::SeveralSessions { .. } | Self::Refused(_) => 2,
+            Self::Remote(error) => remote(error.kind),
             Self::Start(error) => refused(error),
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
             Self::Store(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
@@ -69,12 +89,21 @@ impl Failure {
     }
 }
 
+fn remote(kind: AgentErrorKind) -> u8 {
+    match kind {
+        AgentErrorKind::SessionNotFound | AgentErrorKind::ProtocolError => 2,
+        AgentErrorKind::PermissionDenied | AgentErrorKind::AuthenticationFailed => 4,
+        _ => 5,
+    }
+}
+
 fn refused(error: &StartError) -> u8 {
     match error {
         StartError::UnknownAgent(_)
         | StartError::BadFolder { .. }
         | StartError::BadRequest(_)
-        | StartError::NoSession(_) => 2,
+        | StartError::NoSession(_)
+        | StartError::Running(_) => 2,
         StartError::NotInstalled { .. } | StartError::NoSuchProgram { .. } | StartError::TooOld { .. } => 3,
         StartError::Unsupported(_) | StartError::Launch(_) => 4,
         StartError::Files { .. } | StartError::Store(_) => 5,

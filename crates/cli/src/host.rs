@@ -2,7 +2,8 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal as _, Read},
+    io::{self, IsTerminal as _},
+    os::fd::AsFd as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -26,10 +27,10 @@ pub fn fresh_id() -> Id {
 }
 
 /// Opens a file, or standard input if it is `-` or not named.
-pub fn open(path: Option<&Path>) -> io::Result<Box<dyn Read>> {
+pub fn open(path: Option<&Path>) -> io::Result<File> {
     match path {
-        Some(path) if path != Path::new("-") => Ok(Box::new(File::open(path)?)),
-        _ => Ok(Box::new(io::stdin().lock())),
+        Some(path) if path != Path::new("-") => File::open(path),
+        _ => io::stdin().as_fd().try_clone_to_owned().map(File::from),
     }
 }
 
@@ -72,6 +73,11 @@ pub fn data_folder(said: Option<PathBuf>) -> Result<PathBuf, Failure> {
         .unwrap_or_else(|| platform().unwrap_or_else(home).join("switchboard")))
 }
 
+/// The home folder, for what people see.
+pub fn home() -> Option<String> {
+    std::env::home_dir().map(|home| home.to_string_lossy().into_owned()).filter(|home| !home.is_empty())
+}
+
 /// What runs everything that waits. One thread is enough for one session.
 pub fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread()
@@ -108,7 +114,7 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A time as people write it: `90s`, `10m`, `2h`, or seconds.
+/// A time as people write it: `90s`, `10m`, `2h`, `30d`, or seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.strip_prefix(number).unwrap_or_default() {
@@ -116,9 +122,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err("a number with s, m or h".to_owned()),
+        "d" => 86_400.0,
+        _ => return Err("a number with s, m, h or d".to_owned()),
     };
-    let seconds: f64 = number.parse().map_err(|_| "a number with s, m or h".to_owned())?;
+    let seconds: f64 = number.parse().map_err(|_| "a number with s, m, h or d".to_owned())?;
     Duration::try_from_secs_f64(seconds * unit)
         .ok()
         .filter(|time| !time.is_zero())

@@ -7,11 +7,15 @@ mod data;
 mod dialects;
 mod failure;
 mod host;
+mod input;
+mod offered;
 mod run;
 mod schema;
+mod sessions;
 mod terminal;
 mod translate;
 mod view;
+mod watch;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -24,8 +28,9 @@ fn main() -> ExitCode {
     }
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Translate(args) => translate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };

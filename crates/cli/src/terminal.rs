@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, IsTerminal as _},
+    io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _},
     thread,
 };
 
@@ -42,6 +42,15 @@ impl Terminal {
         terminal_size::terminal_size_of(io::stderr())
             .or_else(|| terminal_size::terminal_size_of(io::stdout()))
             .map_or(80, |(width, _)| width.0)
+    }
+
+    /// Asks something that is a no unless somebody says yes.
+    pub fn confirms(&self, question: &str) -> bool {
+        let Some(input) = &self.input else { return false };
+        let asked = write!(io::stderr(), "{question} [y/N] ").and_then(|()| io::stderr().flush());
+        let mut line = String::new();
+        let read = asked.and_then(|()| BufReader::new(input).read_line(&mut line));
+        read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
     }
 
     /// What is typed is seen, or not: secrets are not.

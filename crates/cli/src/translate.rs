@@ -1,8 +1,9 @@
 //! `switchboard translate`: a filter from an agent's records to a dialect.
 
 use std::{
-    io::{self, BufWriter, Read, StdoutLock, Write as _},
+    io::{self, BufWriter, StdoutLock, Write as _},
     path::PathBuf,
+    process::ExitCode,
 };
 
 use switchboard_agents::{Lines, Options, Record, SOURCES, Source, Start, Translator, source};
@@ -13,20 +14,27 @@ use crate::{
     args, dialects,
     failure::{Failure, names},
     host,
+    input::{Input, Read},
 };
 
 /// How much is read at once: large enough to be fast, small enough to be prompt.
 const CHUNK: usize = 128 << 10;
 
+/// The exit code of what was stopped.
+const STOPPED: u8 = 130;
+
+/// What some editors put before the first line of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Runs the command.
-pub fn run(args: &args::Translate) -> Result<(), Failure> {
+pub fn run(args: &args::Translate) -> Result<ExitCode, Failure> {
     let source = find_source(&args.from)?;
     let dialect = dialects::find(&args.to)?;
     let unreadable = |cause| Failure::Unreadable {
         path: args.file.clone().unwrap_or_else(|| PathBuf::from("standard input")),
         cause,
     };
-    let mut input = host::open(args.file.as_deref()).map_err(unreadable)?;
+    let mut input = host::open(args.file.as_deref()).and_then(Input::new).map_err(unreadable)?;
     let options = Options {
         session: args.session.as_deref().map(Id::from),
         made_up: host::fresh_id(),
@@ -39,8 +47,10 @@ pub fn run(args: &args::Translate) -> Result<(), Failure> {
     let mut chunk = vec![0; CHUNK];
     loop {
         match input.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(length) => filter.push(chunk.get(..length).unwrap_or_default())?,
+            Ok(Read::Some(length)) => filter.push(chunk.get(..length).unwrap_or_default())?,
+            Ok(Read::End) => return filter.finish().map(|()| ExitCode::SUCCESS),
+            // It is closed like any other stream that stops, and whoever waits hears that it was stopped.
+            Ok(Read::Stopped) => return filter.finish().map(|()| ExitCode::from(STOPPED)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 // What was read is worth having, and it must be closed like any other stream that stops.
@@ -49,7 +59,6 @@ pub fn run(args: &args::Translate) -> Result<(), Failure> {
             }
         }
     }
-    filter.finish()
 }
 
 fn start(args: &args::Translate) -> Result<Start, Failure> {
@@ -81,6 +90,8 @@ struct Stage {
     projection: Box<dyn Projection>,
     events: Vec<Event>,
     messages: Messages,
+    /// A line came.
+    begun: bool,
     out: BufWriter<StdoutLock<'static>>,
     broken: Option<io::Error>,
 }
@@ -92,6 +103,7 @@ impl Filter {
             projection: (dialect.projection)(),
             events: Vec::new(),
             messages: Messages::default(),
+            begun: false,
             out: BufWriter::with_capacity(CHUNK, io::stdout().lock()),
             broken: None,
         };
@@ -116,6 +128,8 @@ impl Stage {
         if self.broken.is_some() {
             return;
         }
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(line);
         if let Some(record) = Record::from_line(line) {
             self.translator.record(&record, &mut self.events);
             self.project();

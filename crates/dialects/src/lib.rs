@@ -25,4 +25,4 @@ mod unified;
 
 pub use messages::Messages;
 pub use projection::Projection;
-pub use table::{DIALECTS, Dialect, dialect};
+pub use table::{DIALECTS, Dialect, Surface, dialect, usual};

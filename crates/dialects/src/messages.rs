@@ -30,6 +30,12 @@ impl Messages {
         starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
     }
 
+    /// All of them behind each other without anything in between, and where each ends.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<u8>, Vec<usize>) {
+        (self.bytes, self.ends)
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -32,3 +32,24 @@ pub const DIALECTS: &[Dialect] = &[
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
+
+/// A wire that speaks one dialect unless another is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// Pages of messages, and the WebSocket beside them: what a board shows.
+    Board,
+    /// A stream of server-sent events.
+    Stream,
+    /// One run, from a task to its end.
+    Gateway,
+}
+
+/// The dialect that a wire speaks unless another is asked for.
+#[must_use]
+pub fn usual(surface: Surface) -> &'static Dialect {
+    match surface {
+        Surface::Board => &board::DIALECT,
+        Surface::Stream => &unified::DIALECT,
+        Surface::Gateway => &gateway::DIALECT,
+    }
+}

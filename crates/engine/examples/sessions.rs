@@ -54,7 +54,7 @@ async fn begin(engine: &Engine, command: &[String]) -> Result<Session, Box<dyn s
         engine.start(StartRequest { agent, prompt, command: command.to_vec(), ..StartRequest::default() }).await?;
     let mut follower = session.follow();
     while let Some(events) = follower.next().await? {
-        if events.iter().any(|event| matches!(event.body, Body::ItemDelta(_) | Body::ItemStarted(_))) {
+        if events.events()?.iter().any(|event| matches!(event.body, Body::ItemDelta(_) | Body::ItemStarted(_))) {
             return Ok(session);
         }
     }

@@ -4,19 +4,23 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
+
+use futures_util::future::join_all;
 
 use switchboard_agents::{
     Agent, Input, Launch, Options, Order, Prompt, Resume, Start, Translator, Unsupported, agent, source,
 };
 use switchboard_event::{Id, Level, Notice, SandboxMode, SessionConfig, Topic, Usage};
-use switchboard_store::{Log, NewSession, Process, Run};
+use switchboard_store::{Log, NewSession, Process, Run, StoreError};
 use tokio::sync::{mpsc, watch};
 
 use crate::{
     Machine, StartError, StartRequest, find,
     hub::Head,
     owner, recover,
+    rooms::{Reserved, Rooms},
     session::{Actor, Journal, Link, Parts, Private, Session},
     supervise::{self, Confinement, Running, Spec},
 };
@@ -27,11 +31,15 @@ const OURS: [&str; 2] = ["SWITCHBOARD_TOKEN", "SWITCHBOARD_DATA"];
 /// What an agent needs of the environment, whatever else it gets.
 const NEEDED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"];
 
+/// How often we try to write the end of a session down when the disk was full.
+const UNWRITTEN: Duration = Duration::from_secs(5);
+
 /// Starts sessions.
 #[derive(Clone)]
 pub struct Engine {
     log: Arc<dyn Log>,
     machine: Arc<Machine>,
+    rooms: Arc<Rooms>,
 }
 
 /// What a session continues.
@@ -48,13 +56,55 @@ impl Engine {
     /// An engine that writes to a log.
     #[must_use]
     pub fn new(log: Arc<dyn Log>, machine: Machine) -> Self {
-        Self { log, machine: Arc::new(machine) }
+        Self { log, machine: Arc::new(machine), rooms: Arc::default() }
     }
 
     /// The log that it writes to.
     #[must_use]
     pub fn log(&self) -> &Arc<dyn Log> {
         &self.log
+    }
+
+    /// The machine that it runs on.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// A session that runs in this process.
+    #[must_use]
+    pub fn session(&self, id: &str) -> Option<Session> {
+        self.rooms.get(id)
+    }
+
+    /// All sessions that run in this process.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<Session> {
+        self.rooms.all()
+    }
+
+    pub(crate) fn rooms(&self) -> &Arc<Rooms> {
+        &self.rooms
+    }
+
+    /// Ends all sessions that run in this process, within some time: those that do not end by themselves in most of
+    /// it are killed.
+    pub async fn stop_all(&self, within: Duration) {
+        let sessions = self.sessions();
+        let (patience, rest) = (within * 2 / 3, within / 3);
+        let cancelled = sessions.iter().map(async |session| drop(session.cancel().await));
+        let ended = async {
+            join_all(cancelled).await;
+            join_all(sessions.iter().map(Session::outcome)).await;
+        };
+        if tokio::time::timeout(patience, ended).await.is_err() {
+            let killed = async {
+                join_all(sessions.iter().map(async |session| drop(session.kill().await))).await;
+                join_all(sessions.iter().map(Session::outcome)).await;
+            };
+            // What is left is killed by its supervisor when we end.
+            tokio::time::timeout(rest, killed).await.ok();
+        }
     }
 
     /// Ends the sessions that a crash of another process left open. Says how many.
@@ -65,11 +115,32 @@ impl Engine {
         Ok(recover::recover(&*self.log, &self.machine)?)
     }
 
+    /// The log could not be written, so the end of a session is not in it: it is added as soon as it can be.
+    async fn close_later(&self, id: &Id) {
+        loop {
+            tokio::time::sleep(UNWRITTEN).await;
+            let (engine, id) = (self.clone(), id.clone());
+            let closed = tokio::task::spawn_blocking(move || match engine.log.session(&id)? {
+                Some(session) if !session.state.is_final() && engine.session(&id).is_none() => {
+                    recover::end(&*engine.log, &engine.machine, &session)
+                }
+                _ => Ok(()),
+            });
+            if matches!(closed.await, Ok(Ok(()) | Err(StoreError::Closed)) | Err(_)) {
+                return;
+            }
+        }
+    }
+
     /// Starts a session, or continues one.
     ///
     /// # Errors
     /// If it cannot be started: the error says why, and what can be done.
     pub async fn start(&self, mut request: StartRequest) -> Result<Session, StartError> {
+        let _reserved = match request.resume.clone().filter(|_| !request.fork) {
+            Some(id) => Some(self.reserve(&id).await?),
+            None => None,
+        };
         let past = self.past(&mut request)?;
         let agent = agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
         check_abilities(agent, &request)?;
@@ -80,6 +151,16 @@ impl Engine {
         let private = self.private()?;
         let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine)?;
         self.launch(agent, request, past, cwd, private, prepared, machine).await
+    }
+
+    /// Reserves a session to continue it. What is left of its last run is waited for.
+    async fn reserve(&self, id: &Id) -> Result<Reserved, StartError> {
+        if let Some(last) = self.session(id).filter(Session::is_over) {
+            last.outcome().await;
+            // Also if whoever runs it has not come to say so.
+            self.rooms.leave(id);
+        }
+        self.rooms.reserve(id).ok_or_else(|| StartError::Running(id.clone()))
     }
 
     /// What the request continues. The settings of then hold, but for what is set now.
@@ -151,7 +232,7 @@ impl Engine {
         };
         self.enter(&id, agent, &request, &cwd, continued.as_ref())?;
         let seen = continued.as_ref().map_or(0, |past| past.head);
-        let head = Head::new(id.clone(), seen);
+        let head = Head::new(id.clone(), seen, self.rooms.room.clone());
         let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
         let number = continued.as_ref().map_or(1, |past| past.runs + 1);
         let run = running.map(|running| {
@@ -188,8 +269,10 @@ impl Engine {
             used: continued.map(|past| past.used).unwrap_or_default(),
             counts_turns: prepared.launch.counts_turns,
         });
-        tokio::spawn(perform(actor, request.prompt, prepared.remarks));
-        Ok(Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended })
+        let session = Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended };
+        self.rooms.enter(session.clone());
+        tokio::spawn(perform(self.clone(), session.clone(), actor, request.prompt, prepared.remarks));
+        Ok(session)
     }
 
     /// The processes of a run, so that they are found again should we be killed.
@@ -259,11 +342,16 @@ impl Engine {
     }
 }
 
-async fn perform(mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
+/// Runs a session to its end, also to the end of what could not be written down.
+async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
     for remark in remarks {
         actor.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(remark));
     }
     actor.run(prompt).await;
+    engine.rooms.leave(session.id());
+    if session.outcome().await.unwritten.is_some() {
+        engine.close_later(session.id()).await;
+    }
 }
 
 /// All that is needed to start, and nothing started yet.

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use switchboard_agents::{AGENTS, Abilities, Agent, Login, Versions};
 use tokio::io::AsyncReadExt as _;
@@ -15,7 +16,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An agent and what this machine has of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspected {
     /// Its name, as users type it.
@@ -43,7 +44,7 @@ pub struct Inspected {
 }
 
 /// Whether an agent can be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Installed {
     /// It is part of Switchboard.
@@ -66,12 +67,23 @@ pub enum Installed {
 pub async fn inspect(machine: &Machine) -> Vec<Inspected> {
     let mut inspected = Vec::new();
     for agent in AGENTS {
-        inspected.push(look(agent, machine).await);
+        let mut seen = look(agent, machine);
+        if let Some(path) = seen.path.as_ref().filter(|_| seen.version.is_none()) {
+            seen.version = ask(agent, path, machine).await;
+            seen.state = judge(agent, seen.version.as_deref());
+        }
+        inspected.push(seen);
     }
     inspected
 }
 
-async fn look(agent: &'static Agent, machine: &Machine) -> Inspected {
+/// Looks at all agents without starting any program: versions that only the program itself knows are not known.
+#[must_use]
+pub fn glance(machine: &Machine) -> Vec<Inspected> {
+    AGENTS.iter().map(|agent| look(agent, machine)).collect()
+}
+
+fn look(agent: &'static Agent, machine: &Machine) -> Inspected {
     let mut seen = Inspected {
         name: agent.name,
         title: agent.title,
@@ -93,18 +105,18 @@ async fn look(agent: &'static Agent, machine: &Machine) -> Inspected {
         seen.state = Installed::Missing;
         return seen;
     };
-    seen.version = match found.version {
-        Some(version) => Some(version),
-        None => ask(agent, &found.path, machine).await,
-    };
-    seen.path = Some(found.path);
-    seen.state = match find::check_version(agent, seen.version.as_deref()) {
+    seen.state = judge(agent, found.version.as_deref());
+    (seen.version, seen.path) = (found.version, Some(found.path));
+    seen
+}
+
+fn judge(agent: &Agent, version: Option<&str>) -> Installed {
+    match find::check_version(agent, version) {
         Err(StartError::TooOld { .. }) => Installed::TooOld,
-        _ if seen.version.is_none() => Installed::UnknownVersion,
+        _ if version.is_none() => Installed::UnknownVersion,
         Ok(Some(_)) => Installed::Newer,
         _ => Installed::Ready,
-    };
-    seen
+    }
 }
 
 /// Has the program say its version.

@@ -3,6 +3,7 @@
 
 mod engine;
 pub mod find;
+mod follow;
 mod hub;
 mod inspect;
 mod machine;
@@ -10,12 +11,13 @@ mod owner;
 mod policy;
 mod recover;
 mod request;
+mod rooms;
 mod session;
 pub mod supervise;
 
 pub use engine::Engine;
-pub use hub::Follower;
-pub use inspect::{Inspected, Installed, inspect};
+pub use hub::{Follower, Look, Slice};
+pub use inspect::{Inspected, Installed, glance, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;
 pub use request::{Audience, CommandError, Limits, StartError, StartRequest};

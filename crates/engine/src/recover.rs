@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use switchboard_agents::Mender;
 use switchboard_event::{Body, ErrorCode, Event, Fault};
-use switchboard_store::{Abandoned, Batch, End, Log, Page, Run, State, StoreError, Update};
+use switchboard_store::{Abandoned, Batch, Chunk, End, Log, Page, Run, State, StoreError, Update};
 
 use crate::{Machine, owner, session, supervise};
 
@@ -36,7 +36,8 @@ fn sweep(session: &str, runs: &[Run]) {
     drop(supervise::sweep(session, &known));
 }
 
-fn end(log: &dyn Log, machine: &Machine, session: &switchboard_store::Session) -> Result<(), StoreError> {
+/// Closes what is open in a session of ours.
+pub fn end(log: &dyn Log, machine: &Machine, session: &switchboard_store::Session) -> Result<(), StoreError> {
     let mut mender = Mender::new(session.id.clone(), &session.agent);
     let mut after = 0;
     while after < session.head {
@@ -59,7 +60,7 @@ fn append(log: &dyn Log, events: Vec<Event>) -> Result<(), StoreError> {
     let (done, committed) = std::sync::mpsc::sync_channel(1);
     log.append(Batch {
         session,
-        events: events.into_iter().map(Arc::new).collect(),
+        events: Arc::new(Chunk::try_from(events)?),
         update: Update { state: Some(State::Failed), end, ..Update::default() },
         done: Box::new(move |result| drop(done.send(result))),
     });

@@ -127,6 +127,9 @@ pub enum StartError {
     /// The session to continue is not there, is running, or cannot be continued.
     #[error("{0}")]
     NoSession(String),
+    /// The session runs already.
+    #[error("session {0} is running")]
+    Running(Id),
     /// The process could not be started.
     #[error("{}{}", .0, with_hint(.0.hint().map(str::to_owned)))]
     Launch(#[from] supervise::StartError),

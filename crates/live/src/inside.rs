@@ -103,7 +103,7 @@ impl Watched<'_> {
             loop {
                 let next = follower.next().await?.context("the session ended before")?;
                 let from = events.len();
-                events.extend(next.iter().map(|event| (**event).clone()));
+                events.extend(next.events()?);
                 if let Some(found) = events.iter().skip(from).find_map(&wanted) {
                     return anyhow::Ok(found);
                 }

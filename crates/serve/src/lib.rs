@@ -1,1 +1,30 @@
 //! The server: REST, WebSocket and server-sent events, all on one table of operations.
+//!
+//! * [`Service`] is the state and what can be done, whatever wire it is asked on.
+//! * `api/` is the table of operations over HTTP; [`Service::router`] and [`openapi::document`] are made of it.
+//! * [`guard`] decides who may ask for what, [`listen`] accepts connections and ends them, [`private`] is the socket that
+//!   every process with sessions has.
+//! * `problem/` is the one place that says what clients are told when something goes wrong.
+
+mod agents;
+mod api;
+pub mod commands;
+mod foreign;
+pub mod guard;
+pub mod input;
+pub mod listen;
+pub mod metrics;
+pub mod openapi;
+pub mod order;
+mod pages;
+mod private;
+pub mod problem;
+mod requests;
+mod service;
+pub mod view;
+
+pub use agents::{AgentView, Agents};
+pub use listen::Drain;
+pub use private::{Private, private};
+pub use problem::Problem;
+pub use service::{Place, Service, Setup};

@@ -14,7 +14,7 @@ use std::{
 };
 
 use switchboard_event::{Event, SessionConfig, Timestamp};
-use switchboard_store::{Batch, Log as _, NewSession, Options, Owner, Page, Process, Store, StoreError, Update};
+use switchboard_store::{Batch, Chunk, Log as _, NewSession, Options, Owner, Page, Process, Store, StoreError, Update};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -113,18 +113,19 @@ fn create(store: &Store, id: &str) -> Outcome<String> {
 }
 
 /// Events of about 490 bytes.
-fn events(session: &str, first: u64, size: u64) -> Outcome<Vec<Arc<Event>>> {
+fn events(session: &str, first: u64, size: u64) -> Outcome<Arc<Chunk>> {
     let event = |seq| {
         let record = format!(r#"{{"type":"delta","index":{seq},"text":"{}"}}"#, "word ".repeat(24));
         let text = format!(
             r#"{{"seq":{seq},"session":"{session}","at":"2026-01-01T00:00:00Z","agent":"echo","run":1,"turn":1,"item":"item_1","kind":"item.delta","data":{{"op":"append","field":"text","part":0,"text":"words of it"}},"dir":"in","native":{record}}}"#
         );
-        Ok(Arc::new(Event::from_json(&text)?))
+        Ok(Event::from_json(&text)?)
     };
-    (first..first + size).map(event).collect()
+    let events = (first..first + size).map(event).collect::<Outcome<Vec<_>>>()?;
+    Ok(Arc::new(Chunk::try_from(events)?))
 }
 
-fn append(store: &Store, session: &str, events: Vec<Arc<Event>>, done: &Sender<Result<(), StoreError>>) {
+fn append(store: &Store, session: &str, events: Arc<Chunk>, done: &Sender<Result<(), StoreError>>) {
     let done = done.clone();
     let done = Box::new(move |outcome| drop(done.send(outcome)));
     store.append(Batch { session: session.into(), events, update: Update::default(), done });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use switchboard_event::{Event, Id};
 
-use crate::{Abandoned, Filter, NewSession, Run, Session, StoreError, Update};
+use crate::{Abandoned, Chunk, Filter, NewSession, Run, Session, StoreError, Update};
 
 /// Is called once, when a batch is committed or refused, and always. It runs on the thread that writes, so it hands on
 /// the news and returns.
@@ -15,7 +15,7 @@ pub struct Batch {
     /// The session.
     pub session: Id,
     /// Events of the session, right behind its head.
-    pub events: Vec<Arc<Event>>,
+    pub events: Arc<Chunk>,
     /// What changes.
     pub update: Update,
     /// Whom to tell.

@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, builder::TypedValueParser as _};
 use switchboard_agents::{Image, Prompt};
 use switchboard_engine::{Audience, Limits, StartRequest};
 use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
-use crate::{failure::Failure, host};
+use crate::{failure::Failure, host, offered, watch::Look};
 
 /// Run a coding agent on a task
 ///
@@ -26,7 +26,7 @@ use crate::{failure::Failure, host};
 pub struct Run {
     /// The agent, and what it shall do. The agent may be left out with --resume; a task that is `-` or left out is
     /// read from standard input
-    #[arg(value_name = "AGENT] [PROMPT", num_args = 0..=2)]
+    #[arg(value_name = "AGENT] [PROMPT", num_args = 0..=2, value_parser = offered::AGENT, hide_possible_values = true)]
     pub words: Vec<String>,
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
@@ -35,10 +35,10 @@ pub struct Run {
     #[arg(long, short, value_name = "MODEL")]
     pub model: Option<String>,
     /// What needs an approval: ask (everything that acts), ask-dangerous, auto-edit, auto-all
-    #[arg(long, short, value_name = "MODE", value_parser = approval)]
+    #[arg(long, short, value_name = "MODE", value_parser = offered::APPROVAL.try_map(|text| approval(&text)), hide_possible_values = true)]
     pub approval: Option<ApprovalMode>,
     /// Where the agent may write: none (no sandbox), read-only, workspace-write, full-access
-    #[arg(long, short, value_name = "MODE", value_parser = sandbox)]
+    #[arg(long, short, value_name = "MODE", value_parser = offered::SANDBOX.try_map(|text| sandbox(&text)), hide_possible_values = true)]
     pub sandbox: Option<SandboxMode>,
     /// Start without a sandbox where the kernel cannot enforce one
     #[arg(long)]
@@ -95,7 +95,7 @@ pub struct Run {
     #[arg(long, conflicts_with_all = ["dialect", "last_message"])]
     pub json: bool,
     /// Write messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
-    #[arg(long, value_name = "DIALECT", conflicts_with = "last_message")]
+    #[arg(long, value_name = "DIALECT", conflicts_with = "last_message", value_parser = offered::DIALECT, hide_possible_values = true)]
     pub dialect: Option<String>,
     /// Write only the agent's last message, when it is done
     #[arg(long)]
@@ -180,6 +180,11 @@ impl Run {
         })
     }
 
+    /// What is shown of it.
+    pub fn look(&self) -> Look {
+        Look { reasoning: !self.no_reasoning, last_message: self.last_message, ..Look::default() }
+    }
+
     fn config(&self) -> Result<SessionConfig, Failure> {
         let list = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
         Ok(SessionConfig {
@@ -212,7 +217,8 @@ impl Run {
     }
 }
 
-fn text(task: Option<&str>) -> Result<String, Failure> {
+/// What the agent shall do: as it was typed, or from standard input.
+pub fn text(task: Option<&str>) -> Result<String, Failure> {
     if let Some(task) = task.filter(|task| *task != "-") {
         return if task.trim().is_empty() { Err(bad("PROMPT", "it is empty")) } else { Ok(task.to_owned()) };
     }
@@ -227,7 +233,8 @@ fn text(task: Option<&str>) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn image(path: &Path) -> Result<Image, Failure> {
+/// An image to look at.
+pub fn image(path: &Path) -> Result<Image, Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     let media_type = match extension.as_str() {
         "png" => "image/png",

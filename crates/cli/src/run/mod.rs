@@ -1,36 +1,55 @@
 //! `switchboard run`: one agent, one task, here and now.
 
 mod args;
-mod machine;
-mod person;
-mod signals;
+mod here;
 
 use std::process::ExitCode;
 
-use switchboard_engine::{Audience, Engine, Outcome};
+use switchboard_dialects::Dialect;
+use switchboard_engine::{Audience, Engine, Outcome, StartRequest};
 use switchboard_event::EndReason;
 use switchboard_store::Filter;
 
-use signals::Signals;
+pub use args::{Run, image, text};
 
-pub use args::Run;
-
-use crate::{data, dialects, failure::Failure, host, terminal::Terminal};
+use crate::{
+    data, dialects,
+    failure::Failure,
+    host,
+    terminal::Terminal,
+    watch::{self, Look, Signals, Writer},
+};
 
 /// Runs the command.
 pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
     let terminal = Terminal::new();
-    let audience = if dialect.is_none() && terminal.can_ask() { Audience::Client } else { Audience::Nobody };
-    let mut request = args.request(audience)?;
+    let mut request = args.request(audience(dialect, &terminal))?;
     let engine = data::engine(args.data.clone())?;
     request.resume = args.resume.as_deref().map(|what| find(&engine, what)).transpose()?;
+    perform(&engine, request, dialect, &args.look(), &terminal)
+}
+
+/// Who is there to be asked.
+pub fn audience(dialect: Option<&Dialect>, terminal: &Terminal) -> Audience {
+    if dialect.is_none() && terminal.can_ask() { Audience::Client } else { Audience::Nobody }
+}
+
+/// Runs a session here to its end, and shows it.
+pub fn perform(
+    engine: &Engine,
+    request: StartRequest,
+    dialect: Option<&Dialect>,
+    look: &Look,
+    terminal: &Terminal,
+) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
-        let mut signals = Signals::new().map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")))?;
+        let mut signals = Signals::listen()?;
         let session = engine.start(request).await?;
+        let mut follower = session.follow();
         let written = match dialect {
-            Some(dialect) => machine::follow(&session, dialect, &mut signals).await,
-            None => person::follow(&session, args, &terminal, &mut signals).await,
+            Some(dialect) => watch::write(&mut follower, &session, Writer::new(dialect), &mut signals).await,
+            None => watch::show(&mut follower, &session, look, terminal, &mut signals).await,
         };
         if written.is_err() {
             // Whoever read us is gone, and nobody else wants this.
@@ -47,17 +66,22 @@ fn find(engine: &Engine, what: &str) -> Result<switchboard_event::Id, Failure> {
     Ok(engine.log().find(what, &Filter::default())?.id)
 }
 
-/// The exit code that the documentation promises.
+/// How it ended, as an exit code.
 fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
-    if let Some(error) = &outcome.unwritten {
-        return Err(Failure::Log(error.clone()));
+    match &outcome.unwritten {
+        Some(error) => Err(Failure::Log(error.clone())),
+        None => Ok(code(outcome.reason, || outcome.started)),
     }
-    Ok(ExitCode::from(match outcome.reason {
+}
+
+/// The exit code that the documentation promises, for an end and whether the agent had begun to work.
+pub fn code(reason: Option<EndReason>, started: impl FnOnce() -> bool) -> ExitCode {
+    ExitCode::from(match reason {
         Some(EndReason::Completed) => 0,
-        Some(EndReason::Failed) if outcome.started => 1,
+        Some(EndReason::Failed) if started() => 1,
         Some(EndReason::Failed) => 4,
         Some(EndReason::Timeout) => 124,
         Some(EndReason::Cancelled) => 130,
         None => 5,
-    }))
+    })
 }

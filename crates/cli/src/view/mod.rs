@@ -7,11 +7,11 @@
 //! [`View`] shows events and draws the status line, [`Asking`] is the conversation about one request of the agent.
 
 mod ask;
-mod clean;
+pub mod clean;
 mod command;
 mod diff;
-mod figures;
-mod fold;
+pub mod figures;
+pub mod fold;
 mod items;
 mod last;
 mod notices;
@@ -24,7 +24,7 @@ mod requests;
 mod session;
 mod speech;
 mod status;
-mod style;
+pub mod style;
 mod subagents;
 mod tools;
 mod turns;
@@ -36,4 +36,5 @@ mod tests;
 pub use ask::{Asking, Step};
 pub use options::{Options, Screen};
 pub use output::{Output, Sink};
+pub use paper::paint;
 pub use viewer::View;

@@ -19,6 +19,8 @@ pub struct Options {
     pub quiet: bool,
     /// Of the answer, only the last message, at the end.
     pub last_message: bool,
+    /// The prompt that it began with is shown too, not only those after it.
+    pub first_prompt: bool,
     /// At the end it is said how to go on with the session.
     pub resume: bool,
 }
@@ -46,6 +48,7 @@ impl Options {
             stream: true,
             quiet: false,
             last_message: false,
+            first_prompt: false,
             resume: true,
         }
     }

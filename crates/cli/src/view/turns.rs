@@ -91,8 +91,7 @@ impl View {
         }
         self.turn.begin(event, turn);
         self.requests.forget();
-        // The first prompt is what the user has just typed.
-        if let (true, Some(prompt)) = (self.turn.count > 1, &turn.prompt) {
+        if let (true, Some(prompt)) = (self.shows_prompt(), &turn.prompt) {
             self.show_prompt(event, prompt);
         }
     }
@@ -108,12 +107,17 @@ impl View {
             // What begins a turn is its prompt, also where the turn did not say so.
             None if !message.queued => {
                 self.turn.prompt = Some(text.clone());
-                if self.turn.count > 1 {
+                if self.shows_prompt() {
                     self.show_prompt(event, &text);
                 }
             }
             _ => self.show_prompt(event, &text),
         }
+    }
+
+    /// The first prompt is what the user has just typed, unless somebody else looks.
+    fn shows_prompt(&self) -> bool {
+        self.turn.count > 1 || self.paper.options.first_prompt
     }
 
     fn show_prompt(&mut self, event: &Event, text: &str) {

@@ -7,7 +7,7 @@ use switchboard_agents::{
 };
 use switchboard_client::http::SseEvent;
 use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
-use switchboard_store::Run;
+use switchboard_store::{Run, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
@@ -135,7 +135,7 @@ impl Actor {
                     // Nobody is left who could want anything; the session goes on to its end.
                     None => self.parts.orders = never(),
                 },
-                Some(arrival) = self.parts.arrivals.recv() => self.arrived(arrival),
+                Some(arrival) = self.parts.arrivals.recv() => self.all_arrived(arrival),
                 due = self.timers.next() => self.due(due),
             }
         }
@@ -162,6 +162,18 @@ impl Actor {
                 self.prompts.clear();
                 self.sign_of_life();
             }
+        }
+    }
+
+    /// What came, and what came with it: much at once is committed together.
+    fn all_arrived(&mut self, first: Arrival) {
+        self.arrived(first);
+        while self.todo.is_empty()
+            && self.outbox.is_empty()
+            && self.parts.journal.pending() < BATCH
+            && let Ok(next) = self.parts.arrivals.try_recv()
+        {
+            self.arrived(next);
         }
     }
 
@@ -262,16 +274,29 @@ impl Actor {
         }
     }
 
-    /// Does what is to be done, or much of it, commits it, and sends what may be sent then. False if it cannot be
-    /// written down.
+    /// Does what is to be done, or much of it, and has it committed; what is to be sent waits for that. False if it
+    /// cannot be written down.
     async fn settle(&mut self) -> bool {
+        self.do_todo();
+        let written = match self.outbox.is_empty() {
+            true => self.parts.journal.submit().await,
+            false => self.parts.journal.commit().await,
+        };
+        self.send_out(written)
+    }
+
+    fn do_todo(&mut self) {
         while self.parts.journal.pending() < BATCH
             && let Some(effect) = self.todo.pop_front()
         {
             self.perform(effect);
         }
-        if let Err(error) = self.parts.journal.commit().await {
-            self.outcome.unwritten = Some(error.to_string());
+    }
+
+    /// Sends what may be sent now.
+    fn send_out(&mut self, written: Result<(), StoreError>) -> bool {
+        if let Err(error) = written {
+            self.outcome.unwritten.get_or_insert(error.to_string());
             return false;
         }
         for outgoing in std::mem::take(&mut self.outbox) {
@@ -282,7 +307,9 @@ impl Actor {
 
     /// Commits before somebody is told that something was done.
     pub(super) async fn reply<T>(&mut self, reply: oneshot::Sender<T>, answer: T) {
-        self.settle().await;
+        self.do_todo();
+        let written = self.parts.journal.commit().await;
+        self.send_out(written);
         // Whoever asked may have gone.
         drop(reply.send(answer));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_agents::{Agent, Answer, Command, Prompt};
-use switchboard_event::{EndReason, Fault, Id};
+use switchboard_event::{EndReason, Fault, Id, RequestOpened};
 use switchboard_store::Log;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -18,6 +18,8 @@ pub enum Order {
     Command(Command),
     /// End the session.
     Cancel,
+    /// End the session, without waiting for the agent to do it by itself.
+    Kill,
 }
 
 /// An order, and whom to tell what became of it.
@@ -96,6 +98,23 @@ impl Session {
     /// Ends the session at once.
     pub async fn cancel(&self) -> Result<(), CommandError> {
         self.order(Order::Cancel).await
+    }
+
+    /// Ends the session at once, whatever the agent is doing: it gets a second to put things in order.
+    pub async fn kill(&self) -> Result<(), CommandError> {
+        self.order(Order::Kill).await
+    }
+
+    /// What the agent asks and nobody has answered, as far as it is committed.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Arc<RequestOpened>> {
+        self.head.requests()
+    }
+
+    /// Its end is told. Something of it may be left for a moment.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.head.is_over()
     }
 
     /// How it ended, once it has and nothing of it is left.

@@ -1,31 +1,54 @@
-//! What a session writes down: events are committed first and shown then.
+//! What a session writes down: events are committed first and shown then. The session goes on while they are, and
+//! waits only if much is under way, or if something may be done only when all before it is on disk.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use switchboard_event::{Event, Id, NativeBody};
-use switchboard_store::{Batch, Log, StoreError, Update};
-use tokio::sync::oneshot;
+use switchboard_event::{Event, Id};
+use switchboard_store::{Batch, ChunkBuilder, Log, StoreError, Update};
+use tokio::sync::Notify;
 
 use crate::hub::Head;
+
+/// So many bytes of events may be under way to the disk before the session waits.
+const UNDER_WAY: usize = 4 << 20;
 
 /// The pen of one session.
 pub struct Journal {
     session: Id,
     log: Arc<dyn Log>,
     head: Arc<Head>,
-    pending: Vec<Arc<Event>>,
+    pending: ChunkBuilder,
     change: Option<Update>,
+    road: Arc<Road>,
+}
+
+/// What is under way to the disk.
+#[derive(Default)]
+struct Road {
+    state: Mutex<Traffic>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Traffic {
+    batches: usize,
+    bytes: usize,
+    /// The first thing that went wrong. Nothing behind it is on disk.
+    failed: Option<StoreError>,
 }
 
 impl Journal {
     /// A pen for a session.
     pub fn new(session: Id, log: Arc<dyn Log>, head: Arc<Head>) -> Self {
-        Self { session, log, head, pending: Vec::new(), change: None }
+        let (pending, road) = (ChunkBuilder::default(), Arc::default());
+        Self { session, log, head, pending, change: None, road }
     }
 
     /// Adds an event to what will be committed next.
     pub fn push(&mut self, event: Event) {
-        self.pending.push(Arc::new(event));
+        if let Err(error) = self.pending.push(event) {
+            self.road.fail(error);
+        }
     }
 
     /// How many events wait to be committed.
@@ -38,24 +61,35 @@ impl Journal {
         self.change.get_or_insert_default()
     }
 
-    /// Commits what was added, and shows it.
+    /// Has what was added committed, and waits while too much is under way.
+    pub async fn submit(&mut self) -> Result<(), StoreError> {
+        self.hand_over();
+        self.road.wait(|traffic| traffic.bytes < UNDER_WAY).await
+    }
+
+    /// Has what was added committed, and waits until all is.
     pub async fn commit(&mut self) -> Result<(), StoreError> {
-        if self.pending.is_empty() && self.change.is_none() {
-            return Ok(());
+        self.hand_over();
+        self.road.wait(|traffic| traffic.batches == 0).await
+    }
+
+    fn hand_over(&mut self) {
+        if (self.pending.is_empty() && self.change.is_none()) || self.road.has_failed() {
+            return;
         }
-        let events = std::mem::take(&mut self.pending);
-        let (done, committed) = oneshot::channel();
+        let chunk = Arc::new(self.pending.finish());
+        self.road.enter(chunk.json_len());
+        let (head, road, events) = (self.head.clone(), self.road.clone(), chunk.clone());
         self.log.append(Batch {
             session: self.session.clone(),
-            events: events.clone(),
+            events: chunk,
             update: self.change.take().unwrap_or_default(),
-            // A session that is gone no longer wants to know.
-            done: Box::new(move |result| drop(done.send(result))),
+            done: Box::new(move |result| {
+                let bytes = events.json_len();
+                let result = result.map(|()| head.advance(events));
+                road.leave(bytes, result);
+            }),
         });
-        committed.await.map_err(|_| StoreError::Closed)??;
-        let sized: Vec<_> = events.into_iter().map(|event| (event.clone(), size(&event))).collect();
-        self.head.advance(&sized);
-        Ok(())
     }
 
     /// Nothing more will come.
@@ -64,13 +98,52 @@ impl Journal {
     }
 }
 
-/// About what an event costs in memory.
-fn size(event: &Event) -> usize {
-    let native = event.native.as_ref().map_or(0, |native| match &native.body {
-        NativeBody::Json(raw) => raw.get().len(),
-        NativeBody::Text(text) => text.len(),
-        NativeBody::Bytes(bytes) => bytes.len(),
-    });
-    // The event itself says about as much again as the record that it came from.
-    512 + 2 * native
+impl Road {
+    fn enter(&self, bytes: usize) {
+        let mut state = self.state();
+        state.batches += 1;
+        state.bytes += bytes;
+    }
+
+    fn leave(&self, bytes: usize, result: Result<(), StoreError>) {
+        let mut state = self.state();
+        state.batches -= 1;
+        state.bytes -= bytes;
+        if let Err(error) = result {
+            state.failed.get_or_insert(error);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    fn fail(&self, error: StoreError) {
+        self.state().failed.get_or_insert(error);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.state().failed.is_some()
+    }
+
+    /// Waits for the road to be as it should; an error that happened on it comes out once.
+    async fn wait(&self, fine: impl Fn(&Traffic) -> bool) -> Result<(), StoreError> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            {
+                let mut state = self.state();
+                if state.failed.is_some() && state.batches == 0 {
+                    return Err(state.failed.replace(StoreError::Closed).unwrap_or(StoreError::Closed));
+                }
+                if state.failed.is_none() && fine(&state) {
+                    return Ok(());
+                }
+            }
+            changed.await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Traffic> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -15,6 +15,10 @@ impl Actor {
                 self.stop(Why::Cancelled);
                 Ok(())
             }
+            Order::Kill => {
+                self.kill();
+                Ok(())
+            }
             Order::Command(command) => self.commanded(command),
         };
         self.reply(reply, result).await;

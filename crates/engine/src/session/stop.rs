@@ -68,6 +68,17 @@ impl Actor {
         }
     }
 
+    /// Stops the session without asking the agent.
+    pub(super) fn kill(&mut self) {
+        if !self.ladder.is_climbing() {
+            self.prompts.clear();
+            self.note(&Note::Stopping(Why::Cancelled));
+        }
+        if self.ladder != Ladder::Killing {
+            self.force();
+        }
+    }
+
     /// The turn that we wanted stopped has stopped.
     pub(super) fn turn_stopped(&mut self) {
         if self.ladder == Ladder::Interrupting {

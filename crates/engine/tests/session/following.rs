@@ -12,7 +12,7 @@ async fn slow_and_late_followers_miss_nothing() {
     let (mut early, mut slow) = (session.follow(), session.follow());
     let mut seen = 0;
     while let Some(events) = slow.next().await.unwrap() {
-        for event in events {
+        for event in events.events().unwrap() {
             seen += 1;
             assert_eq!(event.seq, seen);
         }
@@ -24,7 +24,7 @@ async fn slow_and_late_followers_miss_nothing() {
 }
 
 /// The same native records, translated afterwards.
-fn translated(events: &[std::sync::Arc<Event>]) -> Vec<Event> {
+fn translated(events: &[Event]) -> Vec<Event> {
     let first = events[0].clone();
     let switchboard_event::Body::SessionStarted(started) = &first.body else { panic!("no beginning") };
     let options = Options {
@@ -56,8 +56,7 @@ async fn live_equals_translate() {
     let live = rig.play(rig.script(script)).await;
     let again = translated(&live);
     let told = |event: &Event| serde_json::to_string(&event.body).unwrap();
-    let (live, again): (Vec<_>, Vec<_>) =
-        (live.iter().map(|event| told(event)).collect(), again.iter().map(told).collect());
+    let (live, again): (Vec<_>, Vec<_>) = (live.iter().map(told).collect(), again.iter().map(told).collect());
     assert_eq!(live, again);
     assert!(live.len() >= 30, "{}", live.len());
 }

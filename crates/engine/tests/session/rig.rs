@@ -45,7 +45,7 @@ impl Rig {
     }
 
     /// Runs a script to its end.
-    pub async fn play(&self, request: StartRequest) -> Vec<Arc<Event>> {
+    pub async fn play(&self, request: StartRequest) -> Vec<Event> {
         let session = self.start(request).await;
         rest(&mut session.follow()).await
     }
@@ -78,11 +78,11 @@ pub fn answer(request: &RequestOpened, decision: Decision) -> Answer {
 }
 
 /// Everything that is still to come, with a bound on the waiting so that a test that hangs says so.
-pub async fn rest(follower: &mut Follower) -> Vec<Arc<Event>> {
+pub async fn rest(follower: &mut Follower) -> Vec<Event> {
     let mut all = Vec::new();
     let ended = tokio::time::timeout(Duration::from_secs(60), async {
         while let Some(events) = follower.next().await.unwrap() {
-            all.extend(events);
+            all.extend(events.events().unwrap());
         }
     });
     assert!(ended.await.is_ok(), "the session did not end: {}", kinds(&all));
@@ -94,7 +94,7 @@ pub async fn wait<T>(follower: &mut Follower, wanted: impl Fn(&Body) -> Option<T
     let found = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
             let events = follower.next().await.unwrap().expect("the session ended before");
-            if let Some(found) = events.iter().find_map(|event| wanted(&event.body)) {
+            if let Some(found) = events.events().unwrap().iter().find_map(|event| wanted(&event.body)) {
                 return found;
             }
         }
@@ -111,14 +111,14 @@ pub async fn opened(follower: &mut Follower) -> RequestOpened {
 }
 
 /// The kinds of events, a word each.
-pub fn kinds(events: &[Arc<Event>]) -> String {
-    let kind = |event: &Arc<Event>| serde_json::to_value(event.body.kind()).unwrap().as_str().unwrap().to_owned();
+pub fn kinds(events: &[Event]) -> String {
+    let kind = |event: &Event| serde_json::to_value(event.body.kind()).unwrap().as_str().unwrap().to_owned();
     events.iter().map(kind).collect::<Vec<_>>().join(" ")
 }
 
 /// What became of all requests: outcome and decider.
-pub fn resolutions(events: &[Arc<Event>]) -> Vec<String> {
-    let resolution = |event: &Arc<Event>| match &event.body {
+pub fn resolutions(events: &[Event]) -> Vec<String> {
+    let resolution = |event: &Event| match &event.body {
         Body::RequestResolved(resolved) => Some(format!("{:?} by {:?}", resolved.outcome, resolved.by)),
         _ => None,
     };
@@ -126,7 +126,7 @@ pub fn resolutions(events: &[Arc<Event>]) -> Vec<String> {
 }
 
 /// How the last run ended.
-pub fn reason(events: &[Arc<Event>]) -> String {
+pub fn reason(events: &[Event]) -> String {
     match &events.last().unwrap().body {
         Body::SessionEnded(ended) => format!("{:?}", ended.reason),
         other => panic!("not an end: {other:?}"),

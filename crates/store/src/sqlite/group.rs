@@ -11,10 +11,10 @@ use std::{
 };
 
 use rusqlite::Connection;
-use switchboard_event::{Event, Id};
+use switchboard_event::Id;
 
 use super::{checkpoint::Checkpointer, delete::Sweeper, file, owners::Owners, write::Scene};
-use crate::{Abandoned, NewSession, StoreError, Update};
+use crate::{Abandoned, Chunk, NewSession, StoreError, Update};
 
 /// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
 const GROUP: usize = 1 << 20;
@@ -23,7 +23,7 @@ const GROUP: usize = 1 << 20;
 pub(super) enum Work {
     Create(Box<NewSession>),
     Claim(Id),
-    Append(Id, Vec<Arc<Event>>, Box<Update>),
+    Append(Id, Arc<Chunk>, Box<Update>),
     TakeOver,
     Delete(Id),
 }

@@ -1,7 +1,5 @@
 //! What changes in a session's row.
 
-use std::sync::Arc;
-
 use rusqlite::Connection;
 use serde::Serialize;
 use switchboard_event::{Event, Id};
@@ -9,7 +7,7 @@ use switchboard_event::{Event, Id};
 use crate::{Process, Run, StoreError, Update};
 
 /// The head moves to the last of some events, and the counters with it.
-pub(super) fn advance(connection: &Connection, number: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
+pub(super) fn advance(connection: &Connection, number: u64, events: &[Event]) -> Result<(), StoreError> {
     let Some(last) = events.last() else { return Ok(()) };
     let run = events.iter().map(|event| event.run).max();
     let turn = events.iter().filter_map(|event| event.turn).max();

@@ -1,7 +1,7 @@
 //! What is done inside a transaction: sessions begin, are claimed, grow and change. A request that is refused has
 //! changed nothing. Committing is not done here.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use rusqlite::{
     Connection, OptionalExtension as _,
@@ -16,15 +16,13 @@ use super::{
     read::{Place, SEQ},
     update,
 };
-use crate::{NewSession, State, StoreError, Update};
+use crate::{Chunk, NewSession, State, StoreError, Update};
 
 /// A transaction and what is known while it lasts.
 pub(super) struct Scene<'a> {
     connection: &'a Connection,
     owners: &'a Owners,
     owner: Option<u64>,
-    /// Where events become JSON, again and again.
-    json: Vec<u8>,
     /// How many bytes of events were written so far.
     pub written: usize,
 }
@@ -39,7 +37,7 @@ struct Standing {
 
 impl<'a> Scene<'a> {
     pub fn new(connection: &'a Connection, owners: &'a Owners, owner: Option<u64>) -> Self {
-        Self { connection, owners, owner, json: Vec::new(), written: 0 }
+        Self { connection, owners, owner, written: 0 }
     }
 
     pub fn perform(&mut self, work: &Work) -> Result<Answer, StoreError> {
@@ -93,30 +91,28 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn append(&mut self, session: &Id, events: &[Arc<Event>], update: &Update) -> Result<(), StoreError> {
+    fn append(&mut self, session: &Id, events: &Chunk, update: &Update) -> Result<(), StoreError> {
         let me = self.me()?;
         let standing = self.known(session)?;
         if standing.owner != Some(me) {
             return Err(StoreError::NotOwner(session.clone()));
         }
-        follows(session, standing.head, events)?;
+        follows(session, standing.head, events.events())?;
         self.insert(standing.number, events)?;
-        update::advance(self.connection, standing.number, events)?;
+        update::advance(self.connection, standing.number, events.events())?;
         update::apply(self.connection, session, standing.number, update)
     }
 
-    fn insert(&mut self, number: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
+    fn insert(&mut self, number: u64, events: &Chunk) -> Result<(), StoreError> {
         let mut insert =
             self.connection.prepare_cached("INSERT INTO events (place, at, kind, body) VALUES (?1, ?2, ?3, ?4)")?;
-        for event in events {
-            self.json.clear();
-            serde_json::to_writer(&mut self.json, &**event).map_err(|error| unreadable(event, error))?;
+        for (event, json) in events.from(0) {
             let kind = Name(event.body.kind()).to_string();
             // Serde writes UTF-8, so it need not be checked again.
-            let body = ToSqlOutput::Borrowed(ValueRef::Text(&self.json));
+            let body = ToSqlOutput::Borrowed(ValueRef::Text(&json));
             insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), kind, body))?;
-            self.written += self.json.len();
         }
+        self.written += events.json_len();
         Ok(())
     }
 
@@ -160,7 +156,7 @@ impl<'a> Scene<'a> {
 }
 
 /// The events are of the session, and follow on its head without a gap.
-fn follows(session: &Id, head: u64, events: &[Arc<Event>]) -> Result<(), StoreError> {
+fn follows(session: &Id, head: u64, events: &[Event]) -> Result<(), StoreError> {
     for (event, expected) in events.iter().zip(head + 1..) {
         if event.session != *session {
             return Err(StoreError::Misplaced(session.clone()));
@@ -170,10 +166,6 @@ fn follows(session: &Id, head: u64, events: &[Arc<Event>]) -> Result<(), StoreEr
         }
     }
     Ok(())
-}
-
-fn unreadable(event: &Event, error: serde_json::Error) -> StoreError {
-    StoreError::Unreadable { session: event.session.clone(), what: "an event", error }
 }
 
 /// The name of a kind, as the wire has it.

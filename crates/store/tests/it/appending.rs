@@ -5,7 +5,7 @@ use std::sync::mpsc::{TryRecvError, channel};
 use switchboard_event::{Decider, EndReason, SessionEnded};
 use switchboard_store::{Batch, End, Log as _, State, StoreError, Update};
 
-use crate::fixture::{ALL, append, event, events, new, open, seqs, time, with_session};
+use crate::fixture::{ALL, append, chunk, event, events, new, open, seqs, time, with_session};
 
 #[test]
 fn events_come_back_as_they_were() {
@@ -14,7 +14,7 @@ fn events_come_back_as_they_were() {
     append(&store, "s", written.clone(), Update::default()).unwrap();
     let read = store.page("s", ALL).unwrap();
     let json = |event: &switchboard_event::Event| serde_json::to_string(event).unwrap();
-    assert_eq!(read.iter().map(json).collect::<Vec<_>>(), written.iter().map(|event| json(event)).collect::<Vec<_>>());
+    assert_eq!(read.iter().map(json).collect::<Vec<_>>(), written.iter().map(json).collect::<Vec<_>>());
     assert!(store.rows("s", ALL).unwrap()[0].json.contains(r#""native":{ "n" : 1.0e2, "n":1 }"#));
     let session = store.session("s").unwrap().unwrap();
     assert_eq!((session.head, session.runs, session.turns, session.updated), (3, 1, 1, time(3)));
@@ -48,7 +48,12 @@ fn nothing_is_seen_before_it_is_committed_and_a_group_is_not_spoilt_by_one() {
     for (name, session, seqs) in [("first", "s", 1..=2), ("wrong", "s", 9..=9), ("other", "t", 1..=1)] {
         let send = send.clone();
         let done = Box::new(move |outcome: Result<(), StoreError>| send.send((name, outcome.is_ok())).unwrap());
-        store.append(Batch { session: session.into(), events: events(session, seqs), update: Update::default(), done });
+        store.append(Batch {
+            session: session.into(),
+            events: chunk(events(session, seqs)),
+            update: Update::default(),
+            done,
+        });
     }
     assert_eq!(receive.try_recv(), Err(TryRecvError::Empty));
     assert!(seqs(&store, "s").is_empty());
@@ -97,7 +102,12 @@ fn closing_finishes_the_queue() {
     let (folder, store) = with_session();
     for seq in 1..=200 {
         let done = Box::new(|outcome: Result<(), StoreError>| outcome.unwrap());
-        store.append(Batch { session: "s".into(), events: events("s", seq..=seq), update: Update::default(), done });
+        store.append(Batch {
+            session: "s".into(),
+            events: chunk(events("s", seq..=seq)),
+            update: Update::default(),
+            done,
+        });
     }
     drop(store);
     assert!(!folder.path().join("log.db-wal").exists(), "all is in the file");

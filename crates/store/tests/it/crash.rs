@@ -9,7 +9,7 @@ use switchboard_store::{Batch, Log as _, Store, Update};
 
 use crate::{
     child::{Actor, role, say},
-    fixture::{event, folder, new, open, seqs},
+    fixture::{chunk, event, folder, new, open, seqs},
 };
 
 /// Appends batches of different sizes to a session, says what is done, and keeps some undone all the time.
@@ -25,7 +25,12 @@ fn write(session: &str, folder: &Path, batches: u64) {
         let events = (first..=seq).map(|seq| event(session, seq, &text)).collect();
         let (send, last) = (send.clone(), seq);
         let done_now = Box::new(move |outcome: Result<(), _>| send.send(outcome.map(|()| last)).unwrap());
-        store.append(Batch { session: session.into(), events, update: Update::default(), done: done_now });
+        store.append(Batch {
+            session: session.into(),
+            events: chunk(events),
+            update: Update::default(),
+            done: done_now,
+        });
         if batch >= 50 {
             report(&done);
         }

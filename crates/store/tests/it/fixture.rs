@@ -6,7 +6,7 @@ use std::{
 };
 
 use switchboard_event::{Event, Id, SessionConfig, Timestamp};
-use switchboard_store::{Batch, Log, NewSession, Options, Owner, Page, Process, Store, StoreError, Update};
+use switchboard_store::{Batch, Chunk, Log, NewSession, Options, Owner, Page, Process, Store, StoreError, Update};
 use tempfile::TempDir;
 
 /// All of a session, whatever its size.
@@ -50,23 +50,28 @@ pub fn new(id: &str) -> NewSession {
 }
 
 /// An event with a text, and with a native record that must come back as it was.
-pub fn event(session: &str, seq: u64, text: &str) -> Arc<Event> {
+pub fn event(session: &str, seq: u64, text: &str) -> Event {
     let text = format!(
         r#"{{"v":1,"seq":{seq},"session":"{session}","at":"{}","agent":"echo","run":1,"turn":1,"item":"i","parent":null,"thread":null,"kind":"item.delta","data":{{"op":"append","field":"text","part":0,"text":"{text}"}},"dir":"in","native":{{ "n" : 1.0e2, "n":1 }}}}"#,
         time(i64::try_from(seq).unwrap()),
     );
-    Arc::new(Event::from_json(&text).unwrap())
+    Event::from_json(&text).unwrap()
 }
 
-pub fn events(session: &str, seqs: std::ops::RangeInclusive<u64>) -> Vec<Arc<Event>> {
+pub fn events(session: &str, seqs: std::ops::RangeInclusive<u64>) -> Vec<Event> {
     seqs.map(|seq| event(session, seq, "hello")).collect()
 }
 
+/// Events as they are appended.
+pub fn chunk(events: Vec<Event>) -> Arc<Chunk> {
+    Arc::new(Chunk::try_from(events).unwrap())
+}
+
 /// Appends, and waits until it is done.
-pub fn append(store: &Store, session: &str, events: Vec<Arc<Event>>, update: Update) -> Result<(), StoreError> {
+pub fn append(store: &Store, session: &str, events: Vec<Event>, update: Update) -> Result<(), StoreError> {
     let (send, receive) = channel();
     let done = Box::new(move |outcome| send.send(outcome).unwrap());
-    store.append(Batch { session: session.into(), events, update, done });
+    store.append(Batch { session: session.into(), events: chunk(events), update, done });
     receive.recv().unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use switchboard_store::{Batch, Log as _, Options, State, Store, StoreError, Update};
 
-use crate::fixture::{append, event, events, folder, new, owner, seqs};
+use crate::fixture::{append, chunk, event, events, folder, new, owner, seqs};
 
 #[test]
 fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
@@ -26,7 +26,7 @@ fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
     for (session, events) in [("s", events("s", 1..=2)), ("t", big), ("s", events("s", 3..=4))] {
         let send = send.clone();
         let done = Box::new(move |outcome| send.send(outcome).unwrap());
-        store.append(Batch { session: session.into(), events, update: Update::default(), done });
+        store.append(Batch { session: session.into(), events: chunk(events), update: Update::default(), done });
     }
     blocker.execute_batch("COMMIT").unwrap();
     let outcomes: Vec<_> = receive.iter().take(3).collect();

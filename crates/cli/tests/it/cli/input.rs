@@ -40,6 +40,17 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_record() {
+    let record = b"{\"type\":\"something\"}\n";
+    let marked = [b"\xef\xbb\xbf", record.as_slice()].concat();
+    for source in sources() {
+        let natives =
+            |bytes| events(source.name, bytes).into_iter().filter_map(|event| event.native).collect::<Vec<_>>();
+        assert_eq!(format!("{:?}", natives(&marked)), format!("{:?}", natives(record)), "{}", source.name);
+    }
+}
+
+#[test]
 fn bad_input_is_kept_and_closed() {
     let bad: [&[u8]; 7] = [
         b"",

@@ -60,6 +60,11 @@ fn every_shell_gets_its_completions() {
     for shell in SHELLS {
         let script = run(&["completions", shell], b"").ok();
         assert!(script.contains("translate") && script.contains("from"), "{shell}");
+        // Two of them write down no values, so that there is nothing to offer.
+        let offers = !["elvish", "powershell"].contains(shell);
+        for dialect in DIALECTS.iter().filter(|_| offers) {
+            assert!(script.contains(dialect.name), "{shell} does not offer {}", dialect.name);
+        }
     }
 }
 

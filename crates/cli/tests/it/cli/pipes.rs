@@ -1,12 +1,13 @@
 //! The program between two others: it answers before its input ends, and a reader may leave.
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     sync::mpsc,
     thread,
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use switchboard_testkit::recording::recordings;
 
 use super::{a_source, sources};
@@ -39,6 +40,25 @@ fn output_comes_before_the_input_ends() {
         assert!(receive.try_iter().count() > 0, "{} has no end", source.name);
         assert!(child.wait().unwrap().success());
     }
+}
+
+#[test]
+fn whoever_stops_it_gets_a_stream_with_an_end() {
+    let recordings = recordings().unwrap();
+    let recording = recordings.iter().find(|recording| recording.source.name == a_source()).unwrap();
+    let mut child = start(&["translate", "--from", a_source(), "--session", "s"]);
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let half = recording.bytes.len() / 2;
+    stdin.write_all(recording.bytes.get(..half).unwrap()).unwrap();
+    let mut said = String::new();
+    stdout.read_line(&mut said).unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    // Its input stays open: nobody but the signal ends it.
+    stdout.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(said.lines().last().unwrap().contains("sessionEnded"), "{said}");
+    drop(stdin);
 }
 
 #[test]

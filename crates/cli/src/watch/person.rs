@@ -1,12 +1,12 @@
 //! A session for a person: shown as it goes, and asked about in place.
 
-use std::{collections::VecDeque, io, time::Duration};
+use std::{collections::VecDeque, io, ops::ControlFlow, time::Duration};
 
-use switchboard_engine::{CommandError, Session};
+use switchboard_engine::{Follower, Slice};
 use switchboard_event::{Body, Event, RequestOpened};
 use tokio::time::{Instant, interval};
 
-use super::{Run, signals::Signals};
+use super::{Signals, Steer, Watched};
 use crate::{
     failure::Failure,
     terminal::{Keyboard, Terminal},
@@ -16,45 +16,72 @@ use crate::{
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(100);
 
+/// What of a session is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// What the agent thinks.
+    pub reasoning: bool,
+    /// Only the last message, at the end.
+    pub last_message: bool,
+    /// Also what the session began with: somebody else typed it, or a while ago.
+    pub first_prompt: bool,
+    /// How the run began, if it is shown from its middle.
+    pub opening: Option<Event>,
+}
+
 /// Shows the session to its end.
-pub async fn follow(session: &Session, args: &Run, terminal: &Terminal, signals: &mut Signals) -> Result<(), Failure> {
-    let mut person = Person::new(session, options(args, terminal), terminal);
-    let mut follower = session.follow();
+pub async fn follow(
+    follower: &mut Follower,
+    steer: &impl Steer,
+    look: &Look,
+    terminal: &Terminal,
+    signals: &mut Signals,
+) -> Result<Watched, Failure> {
+    let mut person = Person::new(steer, look.options(terminal), terminal);
+    look.opening.iter().for_each(|event| person.view.event(event, &mut person.out));
     let mut tick = interval(TICK);
     loop {
         tokio::select! {
             events = follower.next() => match events? {
-                Some(events) => person.see(events.iter().map(|event| &**event))?,
-                None => return person.leave(),
+                // What is asked in a part of the past may have been answered since.
+                Some(events) => person.see(&events, follower.seen() < follower.last())?,
+                None => return person.leave(Watched::ToItsEnd),
             },
             Some(line) = person.typed() => person.heard(line).await?,
-            _ = signals.obey(session) => person.interrupted()?,
+            asked = signals.next() => match steer.stop(asked).await {
+                ControlFlow::Continue(()) => person.interrupted()?,
+                ControlFlow::Break(()) => return person.leave(Watched::Left),
+            },
             _ = tick.tick() => person.tick()?,
         }
     }
 }
 
-fn options(args: &Run, terminal: &Terminal) -> Options {
-    let screen = match (terminal.stdout, terminal.stderr) {
-        (true, _) => Screen::Both,
-        (false, true) => Screen::Activity,
-        (false, false) => Screen::None,
-    };
-    let shown = if screen == Screen::None { Options::piped() } else { Options::terminal(terminal.width()) };
-    Options {
-        screen,
-        colour: terminal.colour && screen != Screen::None,
-        reasoning: !args.no_reasoning,
-        stream: terminal.stdout,
-        quiet: args.last_message,
-        last_message: args.last_message,
-        ..shown
+impl Look {
+    /// How that looks on a terminal, or where there is none.
+    pub fn options(&self, terminal: &Terminal) -> Options {
+        let screen = match (terminal.stdout, terminal.stderr) {
+            (true, _) => Screen::Both,
+            (false, true) => Screen::Activity,
+            (false, false) => Screen::None,
+        };
+        let shown = if screen == Screen::None { Options::piped() } else { Options::terminal(terminal.width()) };
+        Options {
+            screen,
+            colour: terminal.colour && screen != Screen::None,
+            reasoning: self.reasoning,
+            stream: terminal.stdout,
+            quiet: self.last_message,
+            last_message: self.last_message,
+            first_prompt: self.first_prompt,
+            ..shown
+        }
     }
 }
 
 /// Somebody who watches.
-struct Person<'a> {
-    session: &'a Session,
+struct Person<'a, S> {
+    steer: &'a S,
     options: Options,
     view: View,
     out: Output,
@@ -67,10 +94,10 @@ struct Person<'a> {
     keyboard: Option<Keyboard>,
 }
 
-impl<'a> Person<'a> {
-    fn new(session: &'a Session, options: Options, terminal: &'a Terminal) -> Self {
+impl<'a, S: Steer> Person<'a, S> {
+    fn new(steer: &'a S, options: Options, terminal: &'a Terminal) -> Self {
         Self {
-            session,
+            steer,
             options,
             view: View::new(options),
             out: Output::default(),
@@ -82,8 +109,8 @@ impl<'a> Person<'a> {
         }
     }
 
-    fn see<'e>(&mut self, events: impl Iterator<Item = &'e Event>) -> Result<(), Failure> {
-        for event in events {
+    fn see(&mut self, events: &Slice, is_behind: bool) -> Result<(), Failure> {
+        events.for_each(|event| {
             match &event.body {
                 Body::RequestOpened(request) => self.open.push_back((**request).clone()),
                 Body::RequestResolved(resolved) => {
@@ -95,10 +122,10 @@ impl<'a> Person<'a> {
                 _ => {}
             }
             self.view.event(event, &mut self.out);
-        }
+        })?;
         let is_hidden = self.asking.is_none() || !self.out.is_empty();
         self.flush()?;
-        if is_hidden { self.ask() } else { Ok(()) }
+        if is_hidden && !is_behind { self.ask() } else { Ok(()) }
     }
 
     /// Asks about the next request. What was being asked is asked again below whatever was shown since.
@@ -107,7 +134,7 @@ impl<'a> Person<'a> {
         let text = match &self.asking {
             Some(asking) => asking.prompt(),
             None => {
-                let asking = Asking::new(request, &self.session.agent().abilities, &self.options);
+                let asking = Asking::new(request, self.steer.abilities(), &self.options);
                 let text = asking.prompt_text();
                 self.terminal.echo(!asking.is_secret());
                 self.asking = Some(asking);
@@ -161,9 +188,8 @@ impl<'a> Person<'a> {
         self.terminal.echo(true);
         self.asking = None;
         self.open.pop_front();
-        match self.session.answer(answer).await {
-            Ok(()) | Err(CommandError::NotOpen | CommandError::Ended) => {}
-            Err(error) => self.view.aside(&format!("{error}\n"), &mut self.out),
+        if let Err(error) = self.steer.answer(answer).await {
+            self.view.aside(&format!("{error}\n"), &mut self.out);
         }
         self.flush()?;
         self.ask()
@@ -183,10 +209,10 @@ impl<'a> Person<'a> {
         self.flush()
     }
 
-    fn leave(&mut self) -> Result<(), Failure> {
+    fn leave(&mut self, why: Watched) -> Result<Watched, Failure> {
         self.terminal.echo(true);
         self.view.pause(&mut self.out);
-        self.flush()
+        self.flush().map(|()| why)
     }
 
     /// On a terminal all goes to the same place, so that it stays in order.

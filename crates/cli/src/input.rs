@@ -1,0 +1,91 @@
+//! Input that ends when it ends, or when somebody wants us to stop: then what was read can still be closed in order.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::{fd::AsFd as _, unix::net::UnixStream},
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag, low_level,
+};
+
+/// Whoever writes to us in a pipeline is told to stop at the same moment, and may have last words.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A file or a pipe, and a watch for signals.
+pub struct Input {
+    file: File,
+    signals: UnixStream,
+    stopped: Option<Instant>,
+}
+
+/// What comes of reading.
+pub enum Read {
+    /// So many bytes.
+    Some(usize),
+    /// It has ended.
+    End,
+    /// Somebody wants us to stop.
+    Stopped,
+}
+
+impl Input {
+    /// Reads a file. From now on, the first signal is heard here; the second ends the program at once.
+    pub fn new(file: File) -> io::Result<Self> {
+        let (signals, told) = UnixStream::pair()?;
+        let again = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register_conditional_default(signal, again.clone())?;
+            flag::register(signal, again.clone())?;
+            low_level::pipe::register(signal, told.try_clone()?)?;
+        }
+        Ok(Self { file, signals, stopped: None })
+    }
+
+    /// Waits for the next bytes.
+    pub fn read(&mut self, bytes: &mut [u8]) -> io::Result<Read> {
+        while !self.is_ready()? {
+            if self.is_late() {
+                return Ok(Read::Stopped);
+            }
+        }
+        match self.file.read(bytes) {
+            Ok(0) if self.stopped.is_some() => Ok(Read::Stopped),
+            // There may be more and more.
+            Ok(_) if self.is_late() => Ok(Read::Stopped),
+            Ok(0) => Ok(Read::End),
+            Ok(length) => Ok(Read::Some(length)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        self.stopped.is_some_and(|since| since.elapsed() >= LAST_WORDS)
+    }
+
+    /// Waits until something can be read, or something else happens.
+    fn is_ready(&mut self) -> io::Result<bool> {
+        let left = self.stopped.map(|since| LAST_WORDS.saturating_sub(since.elapsed()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let signals = if self.stopped.is_none() { PollFlags::IN } else { PollFlags::empty() };
+        let mut both = [
+            PollFd::from_borrowed_fd(self.file.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.signals.as_fd(), signals),
+        ];
+        match poll(&mut both, left.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            other => drop(other?),
+        }
+        let [file, signals] = both.map(|fd| fd.revents());
+        if self.stopped.is_none() && signals.contains(PollFlags::IN) {
+            self.stopped = Some(Instant::now());
+        }
+        // A file that ended or broke says so when it is read.
+        Ok(!file.is_empty())
+    }
+}

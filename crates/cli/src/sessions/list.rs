@@ -1,0 +1,139 @@
+//! `switchboard sessions list`: the sessions there are, newest first.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use clap::{Args, ValueEnum};
+use switchboard_store::{Filter, Log, Session, State, StoreError};
+
+use super::table::table;
+use crate::{data, failure::Failure, host, offered, terminal::Terminal};
+
+/// List sessions, newest first
+///
+/// Those that wait for an answer are marked: `switchboard sessions approve ID` gives one, `follow` asks in place.
+#[derive(Args)]
+pub struct List {
+    /// Only those of an agent
+    #[arg(long, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
+    agent: Option<String>,
+    /// Only those of a project
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Only those in a state; open are all that have not ended
+    #[arg(long, value_name = "STATE")]
+    state: Option<Only>,
+    /// Only those that work in a folder
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Only those with this text in their title or first prompt
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, conflicts_with = "all")]
+    limit: usize,
+    /// All of them
+    #[arg(long, short)]
+    all: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A state, as people ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// Has not ended
+    Open,
+    /// The agent works
+    Running,
+    /// The agent waits for an answer
+    Waiting,
+    /// The agent waits for a prompt
+    Idle,
+    /// It ended well
+    Done,
+    /// It ended badly
+    Failed,
+    /// Somebody ended it
+    Cancelled,
+}
+
+impl Only {
+    fn states(self) -> &'static [State] {
+        match self {
+            Self::Open => &[State::Running, State::Waiting, State::Idle],
+            Self::Running => &[State::Running],
+            Self::Waiting => &[State::Waiting],
+            Self::Idle => &[State::Idle],
+            Self::Done => &[State::Done],
+            Self::Failed => &[State::Failed],
+            Self::Cancelled => &[State::Cancelled],
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &List, data: Option<PathBuf>) -> Result<(), Failure> {
+    let log = data::log(data)?;
+    // One more than is shown, to know whether there are more.
+    let mut sessions = args.sessions(&*log, (!args.all).then_some(args.limit.saturating_add(1)))?;
+    let more = !args.all && sessions.len() > args.limit;
+    if !args.all {
+        sessions.truncate(args.limit);
+    }
+    let terminal = Terminal::new();
+    let text = if args.json { lines(&sessions) } else { table(&sessions, &terminal) };
+    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
+    if !args.json {
+        remark(args.nothing(sessions.is_empty(), more));
+    }
+    Ok(())
+}
+
+/// Something that is no part of the list. That nobody hears it is no failure.
+fn remark(text: &str) {
+    if !text.is_empty() {
+        drop(writeln!(io::stderr(), "{text}"));
+    }
+}
+
+impl List {
+    fn sessions(&self, log: &dyn Log, limit: Option<usize>) -> Result<Vec<Session>, StoreError> {
+        let cwd = self.cwd.as_ref().map(|cwd| std::fs::canonicalize(cwd).unwrap_or_else(|_| host::absolute(cwd)));
+        let filter = Filter {
+            agent: self.agent.clone(),
+            project: self.project.clone(),
+            cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
+            text: self.text.clone(),
+            limit,
+            ..Filter::default()
+        };
+        let Some(only) = self.state else { return log.sessions(&filter) };
+        let mut found = Vec::new();
+        for state in only.states() {
+            found.extend(log.sessions(&Filter { state: Some(*state), ..filter.clone() })?);
+        }
+        found.sort_by_key(|session| std::cmp::Reverse(session.number));
+        found.truncate(limit.unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
+    /// What is said of a list that is empty, or is not all.
+    fn nothing(&self, empty: bool, more: bool) -> &'static str {
+        let asks = [&self.agent, &self.project, &self.text].iter().any(|what| what.is_some());
+        match (empty, more) {
+            (true, _) if asks || self.state.is_some() || self.cwd.is_some() => "no such session",
+            (true, _) => "no sessions yet\nhint: start one with: switchboard run AGENT \"TASK\"",
+            (_, true) => "… and older ones: --limit N or --all lists more",
+            _ => "",
+        }
+    }
+}
+
+/// One JSON object a line.
+fn lines(sessions: &[Session]) -> String {
+    String::new()
+}

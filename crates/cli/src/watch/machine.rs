@@ -1,0 +1,78 @@
+//! A session for machines: messages of a dialect, one JSON object a line, as they come.
+
+use std::{
+    io::{self, Write as _},
+    ops::ControlFlow,
+};
+
+use switchboard_dialects::{Dialect, Messages, Projection};
+use switchboard_engine::Follower;
+use switchboard_event::Event;
+
+use super::{Signals, Steer, Watched};
+use crate::failure::Failure;
+
+/// Writes the session to its end.
+pub async fn follow(
+    follower: &mut Follower,
+    steer: &impl Steer,
+    mut writer: Writer,
+    signals: &mut Signals,
+) -> Result<Watched, Failure> {
+    loop {
+        let events = tokio::select! {
+            events = follower.next() => events?,
+            asked = signals.next() => match steer.stop(asked).await {
+                ControlFlow::Continue(()) => continue,
+                ControlFlow::Break(()) => return Ok(Watched::Left),
+            },
+        };
+        let Some(events) = events else { return Ok(Watched::ToItsEnd) };
+        events.for_each(|event| writer.event(event))?;
+        writer.flush()?;
+    }
+}
+
+/// Events in, lines out.
+pub struct Writer {
+    projection: Box<dyn Projection>,
+    messages: Messages,
+    /// Messages of events up to this one are not written: they only bring the projection to where it should be.
+    silent: u64,
+}
+
+impl Writer {
+    /// Writes messages of a dialect.
+    pub fn new(dialect: &Dialect) -> Self {
+        Self { projection: (dialect.projection)(), messages: Messages::default(), silent: 0 }
+    }
+
+    /// Writes only what comes behind an event.
+    pub fn after(self, silent: u64) -> Self {
+        Self { silent, ..self }
+    }
+
+    /// Takes an event. What it means is written by [`Writer::flush`].
+    pub fn event(&mut self, event: &Event) {
+        self.projection.event(event, &mut self.messages);
+        if event.seq <= self.silent {
+            self.messages.clear();
+        }
+    }
+
+    /// Writes what is to be written.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        let written = lines(&self.messages).map_err(Failure::Output);
+        self.messages.clear();
+        written
+    }
+}
+
+fn lines(messages: &Messages) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for message in messages.iter() {
+        out.write_all(message)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}

@@ -1,0 +1,76 @@
+//! Following any session of the log: one that runs here, one that another process runs, one that has ended.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use switchboard_event::Id;
+use switchboard_store::{State, StoreError};
+use tokio::time::sleep;
+
+use crate::{Engine, Follower, StartError, hub::Head};
+
+/// How often the log is looked at for what another process has added: at first, and when it has been quiet.
+const SOON: Duration = Duration::from_millis(10);
+const LATE: Duration = Duration::from_millis(200);
+
+/// How often we look whether that process still lives.
+const ALIVE: Duration = Duration::from_secs(1);
+
+impl Engine {
+    /// Follows a session from behind an event.
+    ///
+    /// # Errors
+    /// If there is none, or the log cannot be read.
+    pub fn follow(&self, id: &str, after: u64) -> Result<Follower, StoreError> {
+        if let Some(session) = self.session(id) {
+            return Ok(session.follow_after(after));
+        }
+        let session = self.log().session(id)?.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+        let head = if session.state.is_final() {
+            Head::ended(session.id, session.head, self.rooms().room.clone())
+        } else {
+            let (head, is_new) = self.rooms().foreign(&session.id, session.head);
+            if is_new {
+                tokio::spawn(watch(self.clone(), session.id, Arc::downgrade(&head)));
+            }
+            head
+        };
+        Ok(Follower::new(head, self.log().clone(), after))
+    }
+}
+
+/// Tells those who follow what the log gets from another process, as long as somebody does.
+async fn watch(engine: Engine, id: Id, head: Weak<Head>) {
+    let (mut pause, mut since) = (SOON, Duration::ZERO);
+    loop {
+        sleep(pause).await;
+        let Some(head) = head.upgrade() else { break };
+        since += pause;
+        let check = since >= ALIVE;
+        let (engine, name) = (engine.clone(), id.clone());
+        let looked = tokio::task::spawn_blocking(move || look(&engine, &name, check)).await;
+        let Ok(Ok(Some((last, state)))) = looked else {
+            // Deleted, or not to be read: whoever follows finds out why.
+            head.end();
+            break;
+        };
+        pause = if last > head.last() { SOON } else { (pause * 5 / 4).min(LATE) };
+        since = if check { Duration::ZERO } else { since };
+        head.reach(last);
+        if state.is_final() {
+            head.end();
+            break;
+        }
+    }
+    engine.rooms().forget(&id);
+}
+
+fn look(engine: &Engine, id: &str, check: bool) -> Result<Option<(u64, State)>, StartError> {
+    if check {
+        // If its process is gone, the session is ended here.
+        engine.recover()?;
+    }
+    Ok(engine.log().session(id)?.map(|session| (session.head, session.state)))
+}

@@ -1,0 +1,110 @@
+//! The agents of this machine. Looking at them starts programs, so it is done once in a while and once at a time.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchboard_agents::{Abilities, Login, Versions};
+use switchboard_engine::{Inspected, Installed, Machine, glance, inspect};
+
+/// How long what was seen holds.
+const HOLDS: Duration = Duration::from_secs(30);
+
+/// How long somebody waits for it, before an answer without all versions has to do.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// An agent as clients see it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentView {
+    /// Its name, as `agentType` takes it.
+    pub id: &'static str,
+    /// The same.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Whether it can be run.
+    pub state: Installed,
+    /// Its program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// The version that is installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The versions that are known to work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Versions>,
+    /// Whether it is logged in.
+    pub login: Login,
+    /// The command that installs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub install: Option<&'static str>,
+    /// What it can do.
+    pub abilities: Abilities,
+}
+
+impl From<Inspected> for AgentView {
+    fn from(seen: Inspected) -> Self {
+        let Inspected { name, title, state, path, version, versions, login, install, abilities } = seen;
+        Self { id: name, name, title, state, path, version, versions, login, install, abilities }
+    }
+}
+
+/// The agents of this machine.
+#[derive(Clone)]
+pub struct Agents(Arc<Inner>);
+
+struct Inner {
+    machine: Machine,
+    seen: Mutex<Option<(Instant, Vec<Inspected>)>>,
+    looking: tokio::sync::Mutex<()>,
+}
+
+impl Agents {
+    /// Nothing has been looked at yet.
+    #[must_use]
+    pub fn new(machine: Machine) -> Self {
+        Self(Arc::new(Inner { machine, seen: Mutex::default(), looking: tokio::sync::Mutex::default() }))
+    }
+
+    /// All agents, and what this machine has of each.
+    pub async fn all(&self) -> Vec<AgentView> {
+        let seen = match self.fresh() {
+            Some(seen) => seen,
+            None => self.look().await,
+        };
+        seen.into_iter().map(AgentView::from).collect()
+    }
+
+    async fn look(&self) -> Vec<Inspected> {
+        let agents = self.clone();
+        let looking = tokio::spawn(async move {
+            let _alone = agents.0.looking.lock().await;
+            if agents.fresh().is_none() {
+                let seen = inspect(&agents.0.machine).await;
+                *agents.0.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), seen));
+            }
+        });
+        // Whoever is not waited for goes on, and what it sees is there for the next.
+        drop(tokio::time::timeout(PATIENCE, looking).await);
+        match self.last() {
+            Some((_, seen)) => seen,
+            None => {
+                let machine = self.0.machine.clone();
+                tokio::task::spawn_blocking(move || glance(&machine)).await.unwrap_or_default()
+            }
+        }
+    }
+
+    fn fresh(&self) -> Option<Vec<Inspected>> {
+        self.last().filter(|(at, _)| at.elapsed() < HOLDS).map(|(_, seen)| seen)
+    }
+
+    fn last(&self) -> Option<(Instant, Vec<Inspected>)> {
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

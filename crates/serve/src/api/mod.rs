@@ -1,0 +1,79 @@
+//! The operations over HTTP: one table of them, in groups, behind the router and the OpenAPI document. A handler takes a
+//! request apart and puts an answer together; what is done is in `commands/`.
+
+mod about;
+mod agents;
+mod approvals;
+mod events;
+mod operation;
+mod sessions;
+mod steering;
+
+use std::time::Instant;
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request, State},
+    http::{Method as HttpMethod, StatusCode},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+
+pub use operation::{Answer, Content, Operation};
+
+use crate::{Problem, Service};
+
+/// All operations, in groups, in the order in which they are shown.
+pub const GROUPS: &[&[Operation]] = &[
+    sessions::OPERATIONS,
+    events::OPERATIONS,
+    steering::OPERATIONS,
+    approvals::OPERATIONS,
+    agents::OPERATIONS,
+    about::OPERATIONS,
+];
+
+impl Service {
+    /// The routes of all operations. It lets in whoever reaches it: what guards it is put around it.
+    pub fn router(&self) -> Router {
+        let mut router = Router::new();
+        for operation in GROUPS.iter().copied().flatten() {
+            router = router.route(operation.path, operation.route());
+        }
+        router
+            .fallback(nothing_here)
+            .method_not_allowed_fallback(not_that_way)
+            .layer(from_fn_with_state(self.clone(), count))
+            .with_state(self.clone())
+    }
+}
+
+async fn nothing_here() -> Problem {
+    let detail = "there is nothing at this address";
+    Problem::new(StatusCode::NOT_FOUND, "not_found", detail).with_hint("GET /openapi.json lists all operations")
+}
+
+async fn not_that_way() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "not_allowed", "this address does not take this method")
+}
+
+/// Counts a request by its route, never by its path: paths are without number.
+async fn count(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let begin = Instant::now();
+    let route = request.extensions().get::<MatchedPath>().map_or("", |path| path.as_str()).to_owned();
+    let method = method_name(request.method());
+    let response = next.run(request).await;
+    service.metrics().answered(method, &route, response.status().as_u16(), begin.elapsed());
+    response
+}
+
+/// Methods that nobody has heard of are one.
+fn method_name(method: &HttpMethod) -> &'static str {
+    match *method {
+        HttpMethod::GET => "GET",
+        HttpMethod::HEAD => "HEAD",
+        HttpMethod::POST => "POST",
+        HttpMethod::DELETE => "DELETE",
+        _ => "other",
+    }
+}

@@ -1,0 +1,62 @@
+//! Deleting sessions. One that runs is ended first, which may take longer than anybody wants to wait.
+
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use switchboard_store::StoreError;
+
+use crate::{Problem, Service, foreign, service::Place, view::Standing};
+
+/// How long whoever asks has to wait at most.
+const WAITING: Duration = Duration::from_millis(4600);
+
+/// What became of a session that is to be deleted.
+pub enum Deleted {
+    /// It is gone.
+    Gone,
+    /// It will be, once it has ended.
+    Later(Standing),
+}
+
+impl Service {
+    /// Deletes a session.
+    ///
+    /// # Errors
+    /// If there is none, or the log cannot be written.
+    pub async fn delete(&self, id: &str) -> Result<Deleted, Problem> {
+        let (service, wanted) = (self.clone(), id.to_owned());
+        let deleting = tokio::spawn(async move { service.delete_fully(&wanted).await });
+        match tokio::time::timeout(WAITING, deleting).await {
+            Ok(Ok(deleted)) => deleted,
+            Ok(Err(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "it was not deleted")),
+            // It goes on without us.
+            Err(_) => Ok(Deleted::Later((&self.stored(id).await?).into())),
+        }
+    }
+
+    async fn delete_fully(&self, id: &str) -> Result<Deleted, Problem> {
+        loop {
+            match self.place(id).await? {
+                Place::Elsewhere(socket) => {
+                    let path = format!("/api/sessions/{}", foreign::segment(id));
+                    let later: Option<Standing> = foreign::call(&socket, Method::DELETE, &path, None::<&()>).await?;
+                    return Ok(later.map_or(Deleted::Gone, Deleted::Later));
+                }
+                Place::Here(session) => {
+                    // One that has ended by itself meanwhile is no failure.
+                    drop(session.cancel().await);
+                    session.outcome().await;
+                }
+                Place::Ended(_) => {
+                    let wanted = id.to_owned();
+                    match self.ask(move |log| Ok(log.delete(&wanted))).await? {
+                        // Somebody continued it in the last moment: from the beginning.
+                        Err(StoreError::Open(_) | StoreError::NotOwner(_)) => {}
+                        Ok(()) | Err(StoreError::NoSession(_)) => return Ok(Deleted::Gone),
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+        }
+    }
+}

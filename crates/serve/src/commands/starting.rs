@@ -1,0 +1,187 @@
+//! Starting sessions, and continuing them: with the next prompt while they run, with another run when they have ended.
+
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use serde_json::Value;
+use switchboard_engine::{Audience, CommandError, Limits, Session, StartRequest};
+use switchboard_event::{SandboxMode, SessionConfig};
+use switchboard_store::Session as Stored;
+
+use crate::{
+    Problem, Service, foreign,
+    order::{PromptRequest, SessionRequest},
+    service::Place,
+    view::SessionView,
+};
+
+/// How long we wait before we look again at a session that somebody else is just starting.
+const BETWEEN: Duration = Duration::from_millis(20);
+
+/// How long a session that is ending may take before a follow-up is refused.
+const ENDING: Duration = Duration::from_secs(15);
+
+impl Service {
+    /// Starts a session, or continues the one that the request names.
+    ///
+    /// # Errors
+    /// If the request makes no sense, or the session cannot be started.
+    pub async fn start(&self, request: &SessionRequest) -> Result<SessionView, Problem> {
+        request.check()?;
+        let wanted = self.wanted(request)?;
+        let session = match &request.session_id {
+            Some(id) => return self.go_on(id, request, wanted).await,
+            None => self.begin(wanted).await?,
+        };
+        self.view(session.id()).await
+    }
+
+    /// Gives a session another prompt.
+    ///
+    /// # Errors
+    /// If there is no such session, or it cannot take one.
+    pub async fn prompt(&self, id: &str, request: &PromptRequest) -> Result<SessionView, Problem> {
+        request.settings()?;
+        let request = SessionRequest {
+            session_id: Some(id.to_owned()),
+            prompt: request.prompt.clone(),
+            images: request.images.clone(),
+            config: request.config.clone(),
+            ..SessionRequest::default()
+        };
+        self.start(&request).await
+    }
+
+    /// Starts a session of its own, with what a request does not say as the server has it.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub async fn begin(&self, mut wanted: StartRequest) -> Result<Session, Problem> {
+        let folder = self.folder(wanted.config.working_directory.as_deref()).await?;
+        wanted.config.working_directory = Some(folder.to_string_lossy().into_owned());
+        wanted.config.approval_mode.get_or_insert(self.setup().approval);
+        wanted.config.sandbox_mode.get_or_insert(SandboxMode::None);
+        self.launch(wanted).await
+    }
+
+    /// What the request means to the engine.
+    fn wanted(&self, request: &SessionRequest) -> Result<StartRequest, Problem> {
+        let limits = self.setup().limits;
+        Ok(StartRequest {
+            agent: request.agent()?.to_owned(),
+            prompt: Some(request.prompt()?),
+            config: request.settings()?,
+            fork: request.fork,
+            command: request.command.clone(),
+            env: request.env.clone(),
+            audience: Audience::Client,
+            stay: request.stay,
+            limits: Limits {
+                total: request.timeout()?.or(limits.total),
+                approval: request.approval_timeout()?.unwrap_or(limits.approval),
+                ..limits
+            },
+            ..StartRequest::default()
+        })
+    }
+
+    async fn go_on(&self, id: &str, request: &SessionRequest, wanted: StartRequest) -> Result<SessionView, Problem> {
+        loop {
+            match self.place(id).await? {
+                Place::Elsewhere(socket) => {
+                    return foreign::call(&socket, Method::POST, "/api/sessions", Some(request)).await;
+                }
+                Place::Here(session) => {
+                    if self.join(&session, &wanted).await? {
+                        return self.view(id).await;
+                    }
+                }
+                Place::Ended(stored) => match self.resume(&stored, wanted.clone()).await {
+                    Ok(session) => return self.view(session.id()).await,
+                    // Somebody was faster, and this prompt comes after theirs.
+                    Err(problem) if problem.code == "running" || problem.code == "elsewhere" => {
+                        tokio::time::sleep(BETWEEN).await;
+                    }
+                    Err(problem) => return Err(problem),
+                },
+            }
+        }
+    }
+
+    /// Gives a running session the next prompt. Says no if it ended before that, all of it.
+    async fn join(&self, session: &Session, wanted: &StartRequest) -> Result<bool, Problem> {
+        let id = session.id();
+        if wanted.fork {
+            let detail = format!("session {id} is running: a copy can be continued once it has ended");
+            return Err(Problem::conflict("running", detail));
+        }
+        let stored = self.stored(id).await?;
+        fits(&stored.agent, wanted)?;
+        unchanged(&wanted.config, &stored)?;
+        let prompt = wanted.prompt.clone().unwrap_or_default();
+        match session.prompt(prompt).await {
+            Ok(()) => Ok(true),
+            Err(CommandError::Ended) => {
+                let ended = tokio::time::timeout(ENDING, session.outcome()).await;
+                ended.map_err(|_| Problem::conflict("ending", format!("session {id} is just ending: try again")))?;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Continues a session that has ended, as the agent itself does it.
+    async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
+        fits(&stored.agent, &wanted)?;
+        let given = wanted.config.working_directory.take();
+        let folder = self.folder(Some(given.as_deref().unwrap_or(&stored.cwd))).await?;
+        wanted.config.working_directory = given.map(|_| folder.to_string_lossy().into_owned());
+        wanted.resume = Some(stored.id.clone());
+        self.launch(wanted).await
+    }
+
+    /// Starts a session, whether or not whoever asked for it is still there.
+    async fn launch(&self, wanted: StartRequest) -> Result<Session, Problem> {
+        let service = self.clone();
+        let launched = tokio::spawn(async move {
+            let session = service.engine().start(wanted).await?;
+            service.welcome(&session);
+            Ok(session)
+        });
+        let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the session was lost");
+        launched.await.map_err(lost)?
+    }
+
+    /// Counts a session that has started, and its end.
+    fn welcome(&self, session: &Session) {
+        self.metrics().started(session);
+        let (service, session) = (self.clone(), session.clone());
+        tokio::spawn(async move {
+            let outcome = session.outcome().await;
+            service.metrics().ended(&session, outcome.reason);
+        });
+    }
+}
+
+/// A session that runs keeps its settings; saying what they are already is no harm.
+fn unchanged(config: &SessionConfig, stored: &Stored) -> Result<(), Problem> {
+    let values = |config: &SessionConfig| serde_json::to_value(config).unwrap_or_default();
+    let (given, held) = (values(config), values(&stored.config()?));
+    let differs = |(name, value): (&String, &Value)| (held.get(name) != Some(value)).then(|| name.clone());
+    match given.as_object().into_iter().flatten().find_map(differs) {
+        None => Ok(()),
+        Some(name) => {
+            let detail = format!("config.{name}: the session is running, and keeps its settings until it has ended");
+            Err(Problem::conflict("running", detail).with_hint("POST …/model and …/mode change a running session"))
+        }
+    }
+}
+
+/// The agent that is named, if one is, is the session's.
+fn fits(agent: &str, wanted: &StartRequest) -> Result<(), Problem> {
+    if wanted.agent.is_empty() || wanted.agent == agent {
+        return Ok(());
+    }
+    let detail = format!("the session is of {agent}, and {} cannot continue it", wanted.agent);
+    Err(Problem::conflict("other_agent", detail))
+}

@@ -1,0 +1,167 @@
+//! A reader that goes by itself: from a checkpoint to where it wants to begin, and on until it has caught up.
+
+use std::sync::Arc;
+
+use switchboard_dialects::{Dialect, Projection};
+use switchboard_engine::{Follower, Look};
+use switchboard_event::Id;
+use switchboard_store::{At, Checkpoint, Log, StoreError};
+
+use super::{Begin, Passage};
+
+/// So many events lie between two checkpoints.
+const EVERY: u64 = 4096;
+
+/// A projection and how far it has come.
+pub struct State {
+    pub projection: Box<dyn Projection>,
+    /// The last event that it has seen.
+    pub seq: u64,
+    /// How many messages it has given.
+    pub count: u64,
+    /// Where its last checkpoint is.
+    saved: u64,
+}
+
+/// What a projection is of.
+#[derive(Clone)]
+pub struct Subject {
+    pub session: Id,
+    pub dialect: &'static Dialect,
+    pub log: Arc<dyn Log>,
+}
+
+impl Subject {
+    /// The projection as it was at a place or a little before.
+    pub fn resume(&self, at: At) -> Result<State, StoreError> {
+        if self.dialect.verbatim {
+            let (At::Seq(seq) | At::Message(seq)) = at;
+            return Ok(State { projection: (self.dialect.projection)(), seq, count: seq, saved: seq });
+        }
+        let found = self.log.checkpoint(&self.session, self.dialect.name, &self.dialect.version(), at)?;
+        let resumed = found.and_then(|found| {
+            let projection = (self.dialect.restore)(&found.state)?;
+            Some(State { projection, seq: found.seq, count: found.messages, saved: found.seq })
+        });
+        Ok(resumed.unwrap_or_else(|| State { projection: (self.dialect.projection)(), seq: 0, count: 0, saved: 0 }))
+    }
+
+    /// Keeps a checkpoint, if it is time for one.
+    pub fn save(&self, state: &mut State) {
+        if self.dialect.verbatim || state.seq < state.saved + EVERY {
+            return;
+        }
+        state.saved = state.seq;
+        // Without a checkpoint, whoever returns begins farther back.
+        if let Ok(saved) = state.projection.save() {
+            self.log.save_checkpoint(
+                &self.session,
+                Checkpoint {
+                    dialect: self.dialect.name.to_owned(),
+                    version: self.dialect.version(),
+                    seq: state.seq,
+                    messages: state.count,
+                    state: saved,
+                },
+            );
+        }
+    }
+}
+
+/// A reader that goes by itself.
+pub struct Alone {
+    pub subject: Subject,
+    pub follower: Follower,
+    pub state: Option<State>,
+    /// Where it wants to begin: what comes before is not given out.
+    begin: Begin,
+}
+
+/// What a step gave.
+pub enum Went {
+    Passage(Passage),
+    Nothing,
+    Over,
+}
+
+impl Alone {
+    pub fn new(
+        session: &Id,
+        dialect: &'static Dialect,
+        follower: Follower,
+        log: Arc<dyn Log>,
+        begin: Begin,
+    ) -> Self {
+        let subject = Subject { session: session.clone(), dialect, log };
+        Self { subject, follower, state: None, begin }
+    }
+
+    /// Reads on, as far as one page goes. Waits for the disk.
+    pub fn step(&mut self) -> Result<Went, StoreError> {
+        let mut state = match self.state.take() {
+            Some(state) => state,
+            None => self.find_beginning()?,
+        };
+        let passage = match self.follower.look()? {
+            Look::Nothing => {
+                self.state = Some(state);
+                return Ok(Went::Nothing);
+            }
+            Look::Over => return Ok(Went::Over),
+            Look::Here(slice) if self.subject.dialect.verbatim => {
+                let passage = Passage::verbatim(slice, state.seq);
+                (state.seq, state.count) = (passage.to, passage.count);
+                passage
+            }
+            Look::Here(slice) => Passage::projected(&slice, &mut state)?,
+        };
+        self.subject.save(&mut state);
+        self.state = Some(state);
+        Ok(Went::Passage(self.trimmed(passage)))
+    }
+
+    /// Where it is.
+    pub fn seq(&self) -> u64 {
+        self.state.as_ref().map_or(0, |state| state.seq)
+    }
+
+    /// It has come to where it wants to begin, and what comes next is in memory or has not happened yet.
+    pub fn has_caught_up(&self) -> bool {
+        let begun = self.state.as_ref().is_some_and(|state| match self.begin {
+            Begin::Message(count) => state.count >= count,
+            Begin::Event(seq) => state.seq >= seq,
+        });
+        begun && self.follower.is_close()
+    }
+
+    /// It was with others, and goes by itself from here, with the projection as it is here if there is one.
+    pub fn go_on(&mut self, seq: u64, state: Option<State>) {
+        self.begin = Begin::Event(seq);
+        self.state = state.filter(|state| state.seq <= seq);
+        let at = self.state.as_ref().map_or(seq, |state| state.seq);
+        self.follower = self.follower.at(at);
+    }
+
+    fn find_beginning(&mut self) -> Result<State, StoreError> {
+        let at = match self.begin {
+            Begin::Message(count) => At::Message(count),
+            Begin::Event(seq) => At::Seq(seq),
+        };
+        let state = self.subject.resume(at)?;
+        self.follower = self.follower.at(state.seq);
+        Ok(state)
+    }
+
+    /// Leaves out what comes before the beginning.
+    fn trimmed(&self, mut passage: Passage) -> Passage {
+        match self.begin {
+            Begin::Event(seq) => passage.messages.retain(|message| message.seq > seq),
+            Begin::Message(wanted) => {
+                let before = passage.count - passage.messages.len() as u64;
+                let skip = usize::try_from(wanted.saturating_sub(before)).unwrap_or(usize::MAX);
+                passage.messages.drain(..skip.min(passage.messages.len()));
+            }
+        }
+        passage
+    }
+}

@@ -1,0 +1,68 @@
+//! A session as messages of a dialect, for any number of readers. Each reader has its own place, begins anywhere, and
+//! may be as slow as it likes: one far behind reads the log by itself, those at the end share one projection.
+
+mod alone;
+mod passage;
+mod reader;
+mod shared;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use switchboard_dialects::Dialect;
+use switchboard_engine::{Engine, Follower};
+use switchboard_event::Id;
+use switchboard_store::StoreError;
+
+pub use passage::{Message, Passage};
+pub use reader::{Reader, Step};
+
+use alone::Alone;
+use shared::Shared;
+
+/// Where a reader begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// Behind so many messages of the dialect.
+    Message(u64),
+    /// Behind the event of this place.
+    Event(u64),
+}
+
+/// All projections that readers share.
+#[derive(Default)]
+pub struct Feeds(Mutex<HashMap<(Id, &'static str), Weak<Shared>>>);
+
+impl Feeds {
+    /// A reader of a session.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    pub fn open(
+        self: &Arc<Self>,
+        engine: &Engine,
+        session: &Id,
+        dialect: &'static Dialect,
+        begin: Begin,
+    ) -> Result<Reader, StoreError> {
+        let follower = engine.follow(session, 0)?;
+        let shared = self.shared(session, dialect, &follower);
+        let alone = Alone::new(session, dialect, follower, engine.log().clone(), begin);
+        Ok(Reader::new(alone, shared))
+    }
+
+    /// The projection of those at the end of this run.
+    fn shared(&self, session: &Id, dialect: &'static Dialect, follower: &Follower) -> Arc<Shared> {
+        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (session.clone(), dialect.name);
+        if let Some(shared) = feeds.get(&key).and_then(Weak::upgrade).filter(|shared| shared.is_of(follower)) {
+            return shared;
+        }
+        feeds.retain(|_, shared| shared.strong_count() > 0);
+        let shared = Arc::new(Shared::new(follower.at(0)));
+        feeds.insert(key, Arc::downgrade(&shared));
+        shared
+    }
+}

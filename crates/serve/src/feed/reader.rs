@@ -1,0 +1,190 @@
+//! One reader of a session: alone while it catches up, then with the others.
+
+use std::sync::Arc;
+
+use switchboard_engine::Look;
+use switchboard_store::StoreError;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::{
+    Message, Passage,
+    alone::{Alone, Went},
+    shared::{Found, Shared},
+};
+
+/// One reader of a session.
+pub struct Reader {
+    way: Way,
+    shared: Arc<Shared>,
+    /// The last event that was given out.
+    seen: u64,
+}
+
+enum Way {
+    Alone(Box<Alone>),
+    /// It reads the log, on a thread that may wait for the disk. It is kept here, so that nothing is lost if nobody
+    /// waits for it just now.
+    Reading(JoinHandle<(Box<Alone>, Result<Went, StoreError>)>),
+    /// It is with the others. What it would need to go by itself is kept.
+    Together(Box<Alone>),
+    Over,
+}
+
+/// What a reader gets.
+pub enum Step {
+    /// More messages.
+    More(Part),
+    /// None now.
+    Nothing,
+    /// The session has ended, and all was given out.
+    Over,
+}
+
+/// The messages of a passage that are for this reader.
+pub struct Part {
+    passage: Arc<Passage>,
+    first: usize,
+}
+
+impl Part {
+    /// The messages.
+    pub fn messages(&self) -> &[Message] {
+        self.passage.messages.get(self.first..).unwrap_or_default()
+    }
+}
+
+impl Reader {
+    pub(super) fn new(alone: Alone, shared: Arc<Shared>) -> Self {
+        Self { way: Way::Alone(Box::new(alone)), shared, seen: 0 }
+    }
+
+    /// The next messages; nothing once the session has ended and all was given out. May be dropped while it waits,
+    /// and nothing is missed.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or the session was deleted.
+    pub async fn next(&mut self) -> Result<Option<Part>, StoreError> {
+        loop {
+            match self.step().await? {
+                Step::More(part) => return Ok(Some(part)),
+                Step::Over => return Ok(None),
+                Step::Nothing => self.wait().await,
+            }
+        }
+    }
+
+    /// What there is now. Waits for the disk, and for nothing else.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or the session was deleted.
+    pub async fn step(&mut self) -> Result<Step, StoreError> {
+        loop {
+            let stepped = match &mut self.way {
+                Way::Over => return Ok(Step::Over),
+                Way::Together(_) => self.together()?,
+                Way::Alone(_) | Way::Reading(_) => self.alone().await?,
+            };
+            match stepped {
+                Some(Step::More(part)) if part.messages().is_empty() => {}
+                Some(step) => return Ok(step),
+                None => {}
+            }
+        }
+    }
+
+    /// Waits until there may be more.
+    async fn wait(&mut self) {
+        if let Way::Together(alone) | Way::Alone(alone) = &self.way {
+            let (follower, seen) = (alone.follower.at(self.seen), self.seen);
+            follower.until(|| (follower.last() > seen || follower.is_over()).then_some(())).await;
+        }
+    }
+
+    /// A step with the others.
+    fn together(&mut self) -> Result<Option<Step>, StoreError> {
+        let Way::Together(alone) = &mut self.way else { return Ok(None) };
+        if alone.subject.dialect.verbatim {
+            return self.closely();
+        }
+        match self.shared.behind(self.seen, &alone.subject)? {
+            Found::Passage(passage) => {
+                let first = passage.messages.partition_point(|message| message.seq <= self.seen);
+                self.seen = passage.to;
+                Ok(Some(Step::More(Part { passage, first })))
+            }
+            Found::Nothing => Ok(Some(Step::Nothing)),
+            Found::Over => Ok(Some(Step::Over)),
+            Found::Lost(state) => {
+                alone.go_on(self.seen, state);
+                self.separate();
+                Ok(None)
+            }
+        }
+    }
+
+    /// Events as they are need no projection, so there is nothing to share.
+    fn closely(&mut self) -> Result<Option<Step>, StoreError> {
+        let Way::Together(alone) = &mut self.way else { return Ok(None) };
+        if !alone.follower.is_close() {
+            alone.go_on(self.seen, None);
+            self.separate();
+            return Ok(None);
+        }
+        Ok(Some(match alone.follower.look()? {
+            Look::Here(slice) => {
+                let passage = Passage::verbatim(slice, self.seen);
+                self.seen = passage.to;
+                Step::More(Part { passage: Arc::new(passage), first: 0 })
+            }
+            Look::Nothing => Step::Nothing,
+            Look::Over => Step::Over,
+        }))
+    }
+
+    fn separate(&mut self) {
+        if let Way::Together(alone) = std::mem::replace(&mut self.way, Way::Over) {
+            self.way = Way::Alone(alone);
+        }
+    }
+
+    /// A step by itself.
+    async fn alone(&mut self) -> Result<Option<Step>, StoreError> {
+        if let Way::Alone(_) = &self.way
+            && let Way::Alone(mut alone) = std::mem::replace(&mut self.way, Way::Over)
+        {
+            self.way = Way::Reading(spawn_blocking(move || {
+                let went = alone.step();
+                (alone, went)
+            }));
+        }
+        let Way::Reading(reading) = &mut self.way else { return Ok(None) };
+        let (mut alone, went) = reading.await.map_err(|_| StoreError::Closed)?;
+        let step = match went {
+            Err(error) => {
+                self.way = Way::Over;
+                return Err(error);
+            }
+            Ok(Went::Over) => {
+                self.way = Way::Over;
+                return Ok(Some(Step::Over));
+            }
+            Ok(Went::Nothing) => {
+                self.seen = alone.seq();
+                Step::Nothing
+            }
+            Ok(Went::Passage(passage)) => {
+                self.seen = passage.to;
+                Step::More(Part { passage: Arc::new(passage), first: 0 })
+            }
+        };
+        let verbatim = alone.subject.dialect.verbatim;
+        if alone.has_caught_up() && (verbatim || self.shared.join(&mut alone.state)) {
+            // The others have it now, and it need not be there once for each reader.
+            alone.state = None;
+            self.way = Way::Together(alone);
+        } else {
+            self.way = Way::Alone(alone);
+        }
+        Ok(Some(step))
+    }
+}

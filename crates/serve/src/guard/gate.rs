@@ -1,0 +1,174 @@
+//! The gate that every request passes: asks each part of the guard in turn.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+
+use super::{
+    Caller, Rate, Refusal, Token, Unseen,
+    auth::{self, Way},
+    body::{Bodies, Cut},
+    headers,
+    origin::{self, From, Names},
+    page, rate,
+};
+use crate::listen::Peer;
+
+/// The longest address of a request.
+const LONGEST_ADDRESS: usize = 8 << 10;
+
+/// What a guard is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// What lets in. Without it, everybody is in.
+    pub token: Option<Token>,
+    /// Names that we answer to beside our own addresses, with or without a port.
+    pub hosts: Vec<String>,
+    /// Origins whose pages may ask beside our own.
+    pub origins: Vec<String>,
+    /// How often a client may ask.
+    pub rate: Rate,
+    /// What becomes of callers on this machine whose process cannot be seen.
+    pub unseen: Unseen,
+    /// What bodies may be.
+    pub bodies: Bodies,
+}
+
+/// Stands before a router.
+#[derive(Clone)]
+pub struct Guard(Arc<Inner>);
+
+struct Inner {
+    token: Option<Token>,
+    names: Names,
+    meter: rate::Meter,
+    unseen: Unseen,
+    bodies: Bodies,
+}
+
+/// How a request got in.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// It had the token, or needs none.
+    pub is_inside: bool,
+}
+
+/// What comes of looking at a request.
+enum Passed {
+    /// It goes on, with an eye on its body.
+    On(Request, Cut),
+    /// It is answered here.
+    Answered(Response),
+}
+
+impl Guard {
+    /// A guard that keeps these rules.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        let Rules { token, hosts, origins, rate, unseen, bodies } = rules;
+        let names = Names { hosts, origins };
+        Self(Arc::new(Inner { token, names, meter: rate::Meter::new(rate), unseen, bodies }))
+    }
+
+    /// Puts itself before a router, which gets a page at `/`.
+    pub fn around(&self, router: Router) -> Router {
+        let router = router.route("/", get(page::page)).layer(DefaultBodyLimit::disable());
+        router.layer(from_fn_with_state(self.clone(), pass))
+    }
+
+    /// Where a request comes from, if it is meant for us at all.
+    fn whence(&self, request: &Request) -> Result<(Peer, From), Refusal> {
+        let peer = request.extensions().get::<Peer>().copied().ok_or(Refusal::NoHost)?;
+        self.0.meter.request(peer.client())?;
+        if request.uri().path_and_query().is_some_and(|address| address.as_str().len() > LONGEST_ADDRESS) {
+            return Err(Refusal::LongAddress);
+        }
+        // No browser gets to a socket in the file system.
+        let Peer::Tcp { ours, .. } = peer else { return Ok((peer, From::Nowhere)) };
+        let host = self.0.names.check_host(request, ours)?;
+        Ok((peer, self.0.names.check_origin(request.headers(), host)?))
+    }
+
+    async fn admit(&self, mut request: Request, peer: Peer, from: &From) -> Result<Passed, Refusal> {
+        let answer = origin::preflight(&request).filter(|_| matches!(from, From::Friend(_)));
+        if let Some(answer) = answer.or_else(|| self.link(&request)) {
+            return Ok(Passed::Answered(answer));
+        }
+        self.authenticate(&mut request, peer, from)?;
+        if !auth::is_safe(request.method()) {
+            let caller = request.extensions().get::<Caller>().cloned().ok_or(Refusal::Unseen)?;
+            caller.may_command(self.0.unseen).await?;
+        }
+        let (request, cut) = self.0.bodies.watch(request)?;
+        Ok(Passed::On(request, cut))
+    }
+
+    /// The printed link: the token moves from the address into a cookie.
+    fn link(&self, request: &Request) -> Option<Response> {
+        let token = self.0.token.as_ref()?;
+        let is_link = auth::is_safe(request.method()) && request.uri().path() == "/";
+        let said = is_link.then(|| auth::in_query(request.uri())).flatten()?;
+        let cookie = auth::cookie(token).filter(|_| token.is(&said))?;
+        let mut response = StatusCode::SEE_OTHER.into_response();
+        response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+        Some(response)
+    }
+
+    fn authenticate(&self, request: &mut Request, peer: Peer, from: &From) -> Result<(), Refusal> {
+        let way = match &self.0.token {
+            None => Some(Way::Open),
+            Some(token) => auth::way(token, request),
+        };
+        let is_open = auth::is_open(request) && auth::in_query(request.uri()).is_none();
+        if way.is_none() && !is_open {
+            return Err(self.0.meter.failure(peer.client()));
+        }
+        let is_change = !auth::is_safe(request.method()) || auth::is_upgrade(request);
+        if is_change && way.is_some_and(|way| is_forged(way, request, from)) {
+            return Err(Refusal::Forged);
+        }
+        request.extensions_mut().insert(Entry { is_inside: way.is_some() });
+        auth::forget(request.uri_mut());
+        Ok(())
+    }
+}
+
+/// A browser was made to ask by somebody else, as far as can be told: what it sends by itself is no proof of anything.
+fn is_forged(way: Way, request: &Request, from: &From) -> bool {
+    let site = request.headers().get("sec-fetch-site").map(|site| site == "same-origin" || site == "none");
+    match way {
+        Way::Said => false,
+        Way::Cookie => *from != From::Here && site != Some(true),
+        // Programs say neither.
+        Way::Open => *from == From::Nowhere && site == Some(false),
+    }
+}
+
+async fn pass(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let (passed, from) = match guard.whence(&request) {
+        Ok((peer, from)) => (guard.admit(request, peer, &from).await, from),
+        Err(refusal) => (Err(refusal), From::Nowhere),
+    };
+    let mut response = match passed {
+        Ok(Passed::On(request, cut)) => {
+            let response = next.run(request).await;
+            // Whoever read the body knows only that it could not be read.
+            cut.why().map_or(response, Refusal::into_response)
+        }
+        Ok(Passed::Answered(response)) => response,
+        Err(refusal) => refusal.into_response(),
+    };
+    headers::secure(&mut response);
+    if let From::Friend(friend) = from {
+        origin::share(&mut response, friend);
+    }
+    response
+}

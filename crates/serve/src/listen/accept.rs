@@ -1,0 +1,128 @@
+//! Accepting connections. It never stops, whatever a client or the system does.
+
+use std::{io, sync::Arc, time::Duration};
+
+use axum::Router;
+use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepintvl};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpStream, UnixStream},
+    sync::{Semaphore, TryAcquireError},
+    time::{sleep, timeout},
+};
+
+use super::{
+    Drain, Limits, Listener, Peer,
+    connection::Connection,
+    wire::{Stream, Wire},
+};
+use crate::guard::{Caller, Lookout};
+
+/// After an error of the system, say that there are too many open files.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A client that says nothing is asked whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+/// So many who are turned away are waited for, so that they hear why.
+const TURNED_AWAY: usize = 64;
+
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 147\r\n\r\n\
+{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"code\":\"too_many_connections\",\
+\"detail\":\"too many connections are open; try again\"}";
+
+/// Accepts what comes to one address.
+pub struct Acceptor {
+    pub router: Router,
+    pub limits: Limits,
+    pub places: Arc<Semaphore>,
+    pub drain: Drain,
+    pub lookout: Lookout,
+}
+
+impl Acceptor {
+    /// Until it is stopped.
+    pub async fn run(self, listener: Listener) {
+        let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
+        loop {
+            let Ok((stream, peer)) = accept(&listener).await else {
+                sleep(PAUSE).await;
+                continue;
+            };
+            match self.places.clone().try_acquire_owned() {
+                Ok(place) => {
+                    let wire = Wire::new(stream, self.limits.stalled, place);
+                    let caller = Caller::new(peer, self.lookout.clone());
+                    let (router, drain) = (self.router.clone(), self.drain.clone());
+                    let connection = Connection { router, peer, caller, limits: self.limits, drain };
+                    tokio::spawn(connection.serve(wire));
+                }
+                Err(TryAcquireError::NoPermits) => turn_away(stream, &turned_away),
+                Err(TryAcquireError::Closed) => return,
+            }
+        }
+    }
+}
+
+async fn accept(listener: &Listener) -> io::Result<(Stream, Peer)> {
+    match listener {
+        Listener::Tcp(listener, _) => {
+            let (stream, theirs) = listener.accept().await?;
+            let ours = prepare(&stream)?;
+            Ok((Stream::Tcp(stream), Peer::tcp(theirs, ours)))
+        }
+        Listener::Unix(listener, _) => {
+            let (stream, _) = listener.accept().await?;
+            let peer = credentials(&stream)?;
+            Ok((Stream::Unix(stream), peer))
+        }
+    }
+}
+
+/// Without delay: else the second of two small messages waits for the first to be acknowledged, 40 ms.
+fn prepare(stream: &TcpStream) -> io::Result<std::net::SocketAddr> {
+    stream.set_nodelay(true)?;
+    set_socket_keepalive(stream, true)?;
+    set_tcp_keepidle(stream, KEEP_ALIVE)?;
+    set_tcp_keepintvl(stream, KEEP_ALIVE / 4)?;
+    stream.local_addr()
+}
+
+fn credentials(stream: &UnixStream) -> io::Result<Peer> {
+    let credentials = stream.peer_cred()?;
+    // The pid is 0 for a process that cannot be seen from here.
+    let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
+    Ok(Peer::Unix { uid: credentials.uid(), pid })
+}
+
+/// Says that there is no room. Who closes at once while the other still speaks takes its own words back, so it is
+/// heard for a moment, unless there are many.
+fn turn_away(stream: Stream, places: &Arc<Semaphore>) {
+    let Ok(place) = places.clone().try_acquire_owned() else { return };
+    tokio::spawn(async move {
+        let mut wire = Wire::new(stream, PAUSE, place);
+        let told = async {
+            wire.write_all(FULL).await?;
+            wire.shutdown().await?;
+            let mut heard = [0; 1024];
+            while wire.read(&mut heard).await? > 0 {}
+            io::Result::Ok(())
+        };
+        // Whether it was heard or not, that was all.
+        drop(timeout(10 * PAUSE, told).await);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FULL;
+
+    #[test]
+    fn the_refusal_is_as_long_as_it_says() {
+        let text = std::str::from_utf8(FULL).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(body).unwrap()["status"], 503);
+    }
+}

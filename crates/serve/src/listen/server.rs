@@ -1,0 +1,76 @@
+//! All that listens in this process, and its end.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+
+use super::{Drain, Listener, accept::Acceptor};
+use crate::guard::Lookout;
+
+/// How much is given to connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// So many at once; who comes then gets a 503.
+    pub connections: u32,
+    /// The head of a request must come within this time, the next request on a connection that is kept, too.
+    pub head: Duration,
+    /// The head has at most so many bytes.
+    pub head_bytes: usize,
+    /// A client that reads nothing for so long, while there is something to read, is gone.
+    pub stalled: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            head: Duration::from_secs(30),
+            head_bytes: 32 << 10,
+            stalled: Duration::from_secs(120),
+        }
+    }
+}
+
+/// Serves routers at any number of addresses.
+pub struct Server {
+    limits: Limits,
+    places: Arc<Semaphore>,
+    drain: Drain,
+    lookout: Lookout,
+    accepting: JoinSet<()>,
+}
+
+impl Server {
+    /// A server that listens nowhere yet.
+    #[must_use]
+    pub fn new(limits: Limits, drain: Drain) -> Self {
+        let places = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
+        Self { limits, places, drain, lookout: Lookout::default(), accepting: JoinSet::new() }
+    }
+
+    /// Serves a router at an address, from now on.
+    pub fn listen(&mut self, listener: Listener, router: Router) {
+        let acceptor = Acceptor {
+            router,
+            limits: self.limits,
+            places: self.places.clone(),
+            drain: self.drain.clone(),
+            lookout: self.lookout.clone(),
+        };
+        self.accepting.spawn(acceptor.run(listener));
+    }
+
+    /// Stops listening: nothing new is accepted, and sockets are gone from the file system.
+    pub async fn stop(&mut self) {
+        self.accepting.shutdown().await;
+    }
+
+    /// Tells everybody to come to an end, and waits until all connections have, for so long at most. Says whether they
+    /// have.
+    pub async fn close(mut self, within: Duration) -> bool {
+        self.stop().await;
+        self.drain.begin();
+        timeout(within, self.places.acquire_many(self.limits.connections)).await.is_ok()
+    }
+}

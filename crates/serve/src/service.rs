@@ -1,0 +1,206 @@
+//! The state behind all operations: the engine, the log, and what this server allows. Cloning it is cheap.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::http::StatusCode;
+use switchboard_engine::{Engine, Limits, Machine, Session};
+use switchboard_event::ApprovalMode;
+use switchboard_store::{Log, Session as Stored, StoreError};
+use tokio::net::UnixStream;
+
+use crate::{Problem, agents::Agents, metrics::Metrics, view::SessionView};
+
+/// What a server is made of.
+pub struct Setup {
+    /// What runs sessions.
+    pub engine: Engine,
+    /// What the machine gives, to look for agents.
+    pub machine: Machine,
+    /// Where the log lies, and the sockets of all processes that share it.
+    pub data: PathBuf,
+    /// The number of this process among those; none if the log cannot be written.
+    pub owner: Option<u64>,
+    /// Where sessions work that do not say where.
+    pub cwd: PathBuf,
+    /// The folders in which sessions may work; none means anywhere.
+    pub roots: Vec<PathBuf>,
+    /// Limits of time, where a request sets no others.
+    pub limits: Limits,
+    /// What an agent may do without asking, where a request does not say.
+    pub approval: ApprovalMode,
+}
+
+/// The server's operations, whatever wire they come by.
+#[derive(Clone)]
+pub struct Service(Arc<Inner>);
+
+struct Inner {
+    setup: Setup,
+    metrics: Metrics,
+    agents: Agents,
+    started: Instant,
+}
+
+/// Where a session is.
+pub enum Place {
+    /// This process runs it.
+    Here(Session),
+    /// Nobody runs it.
+    Ended(Box<Stored>),
+    /// Another process runs it, and this is its socket.
+    Elsewhere(PathBuf),
+}
+
+/// How often a session that is just beginning or ending is looked for, and how long we wait in between.
+const LOOKS: usize = 100;
+const BETWEEN: Duration = Duration::from_millis(20);
+
+impl Service {
+    /// A server that nobody can reach yet.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let agents = Agents::new(setup.machine.clone());
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, started: Instant::now() }))
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn setup(&self) -> &Setup {
+        &self.0.setup
+    }
+
+    /// What runs sessions.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.0.setup.engine
+    }
+
+    /// What is counted.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// The agents of this machine.
+    #[must_use]
+    pub fn agents(&self) -> &Agents {
+        &self.0.agents
+    }
+
+    /// How long it has been there.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        self.0.started.elapsed()
+    }
+
+    /// Asks the log, where that may take its time.
+    ///
+    /// # Errors
+    /// If the log says so.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Log) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let log = self.engine().log().clone();
+        let answer = tokio::task::spawn_blocking(move || question(&*log)).await;
+        let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the log did not answer");
+        Ok(answer.map_err(lost)??)
+    }
+
+    /// What the log knows of a session.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn stored(&self, id: &str) -> Result<Stored, Problem> {
+        let wanted = id.to_owned();
+        self.ask(move |log| log.session(&wanted)).await?.ok_or_else(|| Problem::no_session(id))
+    }
+
+    /// A session as clients see it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn view(&self, id: &str) -> Result<SessionView, Problem> {
+        let stored = self.stored(id).await?;
+        self.show(stored).await
+    }
+
+    /// Where a session is.
+    ///
+    /// # Errors
+    /// If there is none, or if it does not begin or end as it should.
+    pub async fn place(&self, id: &str) -> Result<Place, Problem> {
+        for _ in 0..LOOKS {
+            let stored = self.stored(id).await?;
+            if let Some(session) = self.engine().session(id).filter(|session| !session.is_over()) {
+                return Ok(Place::Here(session));
+            }
+            if stored.state.is_final() {
+                return Ok(Place::Ended(Box::new(stored)));
+            }
+            match stored.owner.filter(|owner| Some(*owner) != self.setup().owner) {
+                Some(owner) => {
+                    let socket = self.socket(owner);
+                    if UnixStream::connect(&socket).await.is_ok() || !self.take_over(id).await? {
+                        return Ok(Place::Elsewhere(socket));
+                    }
+                }
+                None => tokio::time::sleep(BETWEEN).await,
+            }
+        }
+        let detail = format!("session {id} is neither running nor ended: its end could not be written down");
+        Err(Problem::conflict("unsettled", detail).with_hint("restart the server once the log can be written"))
+    }
+
+    /// The socket of a process that shares the log.
+    pub(crate) fn socket(&self, owner: u64) -> PathBuf {
+        self.setup().data.join("owners").join(format!("{owner}.sock"))
+    }
+
+    /// Ends what dead processes left behind. Says whether the session is no longer another's.
+    async fn take_over(&self, id: &str) -> Result<bool, Problem> {
+        let engine = self.engine().clone();
+        let recovered = tokio::task::spawn_blocking(move || engine.recover()).await;
+        let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the log did not answer");
+        recovered.map_err(lost)??;
+        let stored = self.stored(id).await?;
+        Ok(stored.state.is_final() || stored.owner == self.setup().owner)
+    }
+
+    /// A folder to work in, without detours; one that is not below a root is refused.
+    ///
+    /// # Errors
+    /// If it is not absolute, not there, or not allowed.
+    pub async fn folder(&self, wanted: Option<&str>) -> Result<PathBuf, Problem> {
+        let wanted = wanted.map_or_else(|| self.setup().cwd.clone(), PathBuf::from);
+        if !wanted.is_absolute() {
+            return Err(Problem::bad_field("config.workingDirectory", "the folder must be an absolute path"));
+        }
+        let roots = self.setup().roots.clone();
+        let allowed = tokio::task::spawn_blocking(move || allowed(&wanted, &roots)).await;
+        allowed.unwrap_or_else(|_| Err(Problem::bad_field("config.workingDirectory", "it cannot be looked at")))
+    }
+}
+
+fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
+    // Whether a folder outside the roots exists is nobody's business either.
+    let outside = || {
+        let detail = format!("{} is not below a folder in which this server lets sessions work", wanted.display());
+        Problem::new(StatusCode::FORBIDDEN, "outside_roots", detail).with_hint("the server was started with --root")
+    };
+    let bad = |why: String| {
+        let detail = format!("cannot work in {}: {why}", wanted.display());
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_folder", detail)
+    };
+    let free = roots.is_empty();
+    let real = std::fs::canonicalize(wanted).map_err(|error| if free { bad(error.to_string()) } else { outside() })?;
+    let mut roots = roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
+    if !free && !roots.any(|root| real.starts_with(root)) {
+        return Err(outside());
+    }
+    if real.is_dir() { Ok(real) } else { Err(bad("it is not a folder".to_owned())) }
+}

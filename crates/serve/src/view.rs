@@ -1,0 +1,155 @@
+//! A session as clients see it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use switchboard_event::{EndReason, Fault, Id, SessionConfig, Timestamp};
+use switchboard_store::{Session as Stored, State};
+
+use crate::{Problem, Service};
+
+/// A session as clients see it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its id.
+    pub id: Id,
+    /// What became of it.
+    pub state: SessionState,
+    /// What it is doing, while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Activity>,
+    /// The agent.
+    pub agent_type: String,
+    /// The agent, by the name that older clients know.
+    pub agent_id: String,
+    /// What the work belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// The first prompt.
+    pub prompt: String,
+    /// What to call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The folder that it works in.
+    pub working_directory: String,
+    /// How it is run. Values that are likely to be secrets are masked.
+    pub config: SessionConfig,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When the last event happened.
+    pub updated_at: Timestamp,
+    /// When it ended, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// How many turns it had.
+    pub turns: u32,
+    /// How many runs it had.
+    pub runs: u32,
+    /// How many events it has, which is also the `seq` of the last one.
+    pub events: u64,
+    /// How it ended, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EndReason>,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+    /// The process that answers runs it.
+    pub here: bool,
+    /// How many requests wait for an answer.
+    pub approvals: usize,
+}
+
+/// What became of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionState {
+    /// It is open.
+    Running,
+    /// It ended well.
+    Done,
+    /// It ended badly.
+    Failed,
+    /// Somebody ended it.
+    Cancelled,
+}
+
+/// What an open session is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Activity {
+    /// The agent works.
+    Running,
+    /// The agent waits for an answer to a request.
+    Waiting,
+    /// The agent waits for a prompt.
+    Idle,
+}
+
+impl From<State> for SessionState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Done => Self::Done,
+            State::Failed => Self::Failed,
+            State::Cancelled => Self::Cancelled,
+            State::Running | State::Waiting | State::Idle | State::Other => Self::Running,
+        }
+    }
+}
+
+fn activity(state: State) -> Option<Activity> {
+    match state {
+        State::Running | State::Other => Some(Activity::Running),
+        State::Waiting => Some(Activity::Waiting),
+        State::Idle => Some(Activity::Idle),
+        State::Done | State::Failed | State::Cancelled => None,
+    }
+}
+
+/// What most operations that do something answer with: only where the session stands.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Standing {
+    /// The session.
+    pub id: Id,
+    /// What became of it.
+    pub state: SessionState,
+}
+
+impl From<&Stored> for Standing {
+    fn from(stored: &Stored) -> Self {
+        Self { id: stored.id.clone(), state: stored.state.into() }
+    }
+}
+
+impl Service {
+    /// What the log knows of a session, as clients see it.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub async fn show(&self, stored: Stored) -> Result<SessionView, Problem> {
+        let approvals = if stored.state == State::Waiting { self.waiting(&stored.id).await?.len() } else { 0 };
+        // What a later version wrote is shown as far as it is understood.
+        let end = stored.end().unwrap_or_default();
+        Ok(SessionView {
+            state: stored.state.into(),
+            activity: activity(stored.state),
+            agent_type: stored.agent.to_string(),
+            agent_id: stored.agent.to_string(),
+            config: stored.config().map(|config| config.masked()).unwrap_or_default(),
+            project_id: stored.project,
+            prompt: stored.prompt,
+            title: stored.title,
+            working_directory: stored.cwd,
+            created_at: stored.created,
+            updated_at: stored.updated,
+            ended_at: stored.ended,
+            turns: stored.turns,
+            runs: stored.runs,
+            events: stored.head,
+            reason: end.as_ref().map(|end| end.reason),
+            error: end.and_then(|end| end.error),
+            here: self.engine().session(&stored.id).is_some_and(|session| !session.is_over()),
+            approvals,
+            id: stored.id,
+        })
+    }
+}
