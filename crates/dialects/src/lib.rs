@@ -6,10 +6,13 @@ mod messages;
 mod output;
 mod plan;
 mod projection;
+mod saved;
 mod schema;
 mod table;
 #[cfg(test)]
 mod test_events;
+#[cfg(test)]
+mod test_saved;
 #[cfg(test)]
 mod test_sessions;
 mod tools;

@@ -11,4 +11,11 @@ pub trait Projection: Send {
 
     /// A copy that goes on from here, so that a reader who returns does not pay for the whole history.
     fn snapshot(&self) -> Box<dyn Projection>;
+
+    /// What is remembered, as JSON: [`Dialect::restore`](crate::Dialect::restore) goes on from here, also in another
+    /// process. It holds what is open and not what has passed, so it does not grow with the session.
+    ///
+    /// # Errors
+    /// Never with the types that the dialects have; who saves can go on without.
+    fn save(&self) -> serde_json::Result<Vec<u8>>;
 }

@@ -12,8 +12,23 @@ pub struct Dialect {
     pub title: &'static str,
     /// Makes a projection that begins at the first event of a session.
     pub projection: fn() -> Box<dyn Projection>,
+    /// Goes on from what a projection of the same [`version`](Dialect::version) saved. Nothing if that is of another
+    /// shape: then begin at the first event.
+    pub restore: fn(&[u8]) -> Option<Box<dyn Projection>>,
+    /// To be raised whenever its messages or what it saves change. A test fails if that is forgotten.
+    pub revision: u32,
+    /// Its messages are the events themselves as they are stored, byte for byte.
+    pub verbatim: bool,
     /// The JSON Schema of one message, given the names of all agents.
     pub schema: fn(&[&str]) -> Value,
+}
+
+impl Dialect {
+    /// What saved projections, and counts of messages, are good for: the same version writes the same messages.
+    #[must_use]
+    pub fn version(&self) -> String {
+        format!("{}-{}", env!("CARGO_PKG_VERSION"), self.revision)
+    }
 }
 
 /// All dialects, in the order in which they are shown.

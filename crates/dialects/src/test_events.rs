@@ -18,13 +18,13 @@ pub fn events(short: &[Value]) -> Vec<Event> {
     whole.map(|event| Event::from_json(&event.to_string()).unwrap_or_else(|error| panic!("{error}: {event}"))).collect()
 }
 
-/// The messages of a dialect for these events. Each is valid by its schema, and a copy of the projection that is made
-/// at any point goes on as the projection itself does.
+/// The messages of a dialect for these events. Each is valid by its schema, and what is restored from a copy of the
+/// projection at any point goes on as the projection itself does.
 pub fn project(dialect: &Dialect, short: &[Value]) -> Vec<Value> {
     let schema = validator(dialect);
     let (mut projection, mut out) = ((dialect.projection)(), Messages::default());
     for event in events(short) {
-        projection = projection.snapshot();
+        projection = (dialect.restore)(&projection.snapshot().save().unwrap()).unwrap();
         projection.event(&event, &mut out);
     }
     let messages: Vec<Value> = out.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();

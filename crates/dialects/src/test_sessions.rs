@@ -8,7 +8,7 @@ use crate::{Dialect, Messages};
 /// Events of one session, numbered in the order in which they are added.
 #[derive(Default)]
 pub struct Samples {
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     turn: Option<u32>,
     turns: u32,
     run: u32,
@@ -91,13 +91,13 @@ impl Samples {
         self.events.push(Event::from_json(&wire.to_string()).unwrap());
     }
 
-    /// The messages that a dialect makes of the events. Each must be valid by the dialect's schema, and a snapshot
-    /// must go on like the original.
+    /// The messages that a dialect makes of the events. Each must be valid by the dialect's schema, and what is
+    /// restored from a snapshot must go on like the original.
     pub fn in_dialect(&self, dialect: &Dialect) -> Vec<Value> {
         let validator = jsonschema::validator_for(&(dialect.schema)(&["some"])).unwrap();
         let (mut projection, mut out) = ((dialect.projection)(), Messages::default());
         for event in &self.events {
-            projection = projection.snapshot();
+            projection = (dialect.restore)(&projection.snapshot().save().unwrap()).unwrap();
             projection.event(event, &mut out);
         }
         let messages: Vec<Value> = out.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();

@@ -1,16 +1,17 @@
 //! What projections have to remember: which items are open, how much of their text was sent, what a turn used.
 
 use foldhash::HashMap;
+use serde::{Deserialize, Serialize};
 use switchboard_event::{Body, Delta, Details, Event, Field, Id, Item, Usage};
 
 /// The open items of a session, as far as a dialect needs them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Track {
     items: HashMap<Id, Tracked>,
 }
 
 /// An open item.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tracked {
     /// The item as it began, or as it was last set; its text is not kept here.
     pub item: Item,
@@ -104,7 +105,7 @@ pub fn text_of(item: &Item, grew: Option<Field>) -> &str {
 }
 
 /// What a turn used: the sum of all that is not a running total of unknown base.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TurnUsage {
     total: Usage,
 }

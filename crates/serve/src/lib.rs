@@ -9,6 +9,7 @@
 mod agents;
 mod api;
 pub mod commands;
+mod feed;
 mod foreign;
 pub mod guard;
 pub mod input;
@@ -21,7 +22,9 @@ mod private;
 pub mod problem;
 mod requests;
 mod service;
+mod sse;
 pub mod view;
+mod ws;
 
 pub use agents::{AgentView, Agents};
 pub use listen::Drain;

@@ -1,32 +1,32 @@
-//! Pages of a session's messages, in one dialect: so many from a place on. The projection is played from the
-//! beginning, so that every page says what a stream would.
+//! Pages of a session's messages, in one dialect: so many from a place on.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use switchboard_dialects::{Dialect, Messages};
-use switchboard_store::{Log, Page, StoreError};
+use switchboard_dialects::Dialect;
+use tokio::time::{Instant, timeout_at};
 
-use crate::{Problem, Service};
+use crate::{
+    Problem, Service,
+    feed::{Begin, Part, Step},
+};
 
 /// A page has at most so many bytes; but always a message.
 const LARGEST: usize = 4 << 20;
-
-/// So much of a log is read at once.
-const CHUNK: Page = Page { after: 0, limit: 2048, max_bytes: 4 << 20 };
 
 /// Which messages are wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// From this message on, counted from 0.
     pub offset: u64,
-    /// Of events behind this one.
-    pub after: u64,
+    /// Of events behind this one, if one is named.
+    pub after: Option<u64>,
     /// So many at most.
     pub limit: usize,
 }
 
 /// A page of messages.
+#[derive(Debug, Default)]
 pub struct Messaged {
     /// The messages, as they go on the wire.
     pub messages: Vec<Bytes>,
@@ -34,37 +34,27 @@ pub struct Messaged {
     pub next_offset: u64,
     /// The last event that this page, and all before it, say everything of.
     pub last_seq: u64,
+    bytes: usize,
 }
 
-/// Reads a page.
-fn read(log: &dyn Log, session: &str, dialect: &Dialect, wanted: Wanted) -> Result<Messaged, StoreError> {
-    let mut projection = (dialect.projection)();
-    let mut out = Messages::default();
-    let mut page = Messaged { messages: Vec::new(), next_offset: wanted.offset, last_seq: 0 };
-    let (mut after, mut place, mut size) = (0, 0_u64, 0);
-    loop {
-        let events = log.page(session, Page { after, ..CHUNK })?;
-        let Some(last) = events.last() else { break };
-        after = last.seq;
-        for event in &events {
-            out.clear();
-            projection.event(event, &mut out);
-            for message in out.iter() {
-                if place >= wanted.offset && event.seq > wanted.after {
-                    if page.messages.len() >= wanted.limit || (size + message.len() > LARGEST && size > 0) {
-                        page.next_offset = place;
-                        return Ok(page);
-                    }
-                    size += message.len();
-                    page.messages.push(Bytes::copy_from_slice(message));
-                }
-                place += 1;
+impl Messaged {
+    /// Adds what belongs to the page. Says whether there is room for more.
+    fn add(&mut self, part: &Part, wanted: &Wanted) -> bool {
+        let numbered = (part.first_offset()..).zip(part.messages());
+        for (offset, message) in numbered.filter(|(offset, _)| *offset >= wanted.offset) {
+            let is_full = self.bytes + message.json.len() > LARGEST && self.bytes > 0;
+            if is_full || self.messages.len() >= wanted.limit {
+                return false;
             }
-            page.last_seq = event.seq;
+            self.bytes += message.json.len();
+            self.messages.push(message.json.clone());
+            self.next_offset = offset + 1;
+            self.last_seq = if message.is_last { message.seq } else { message.seq - 1 };
         }
+        // Events that have nothing to say in this dialect are behind us, too.
+        self.last_seq = part.last_seq();
+        self.messages.len() < wanted.limit
     }
-    page.next_offset = place.max(wanted.offset);
-    Ok(page)
 }
 
 impl Service {
@@ -79,26 +69,28 @@ impl Service {
         wanted: Wanted,
         wait: Duration,
     ) -> Result<Messaged, Problem> {
-        let deadline = tokio::time::Instant::now() + wait;
+        let deadline = Instant::now() + wait;
+        let begin = wanted.after.map_or(Begin::Message(wanted.offset), Begin::Event);
+        let mut reader = self.read(session, dialect, begin).await?;
+        let mut page = Messaged { last_seq: wanted.after.unwrap_or(0), ..Messaged::default() };
         loop {
-            let id = session.to_owned();
-            let page = self.ask(move |log| read(log, &id, dialect, wanted)).await?;
-            if !page.messages.is_empty() || wait.is_zero() || tokio::time::Instant::now() >= deadline {
+            let more = match reader.step().await? {
+                Step::More(part) => page.add(&part, &wanted),
+                Step::Over => false,
+                Step::Nothing if !page.messages.is_empty() => false,
+                Step::Nothing => match timeout_at(deadline, reader.next()).await {
+                    Ok(Ok(Some(part))) => page.add(&part, &wanted),
+                    Ok(Ok(None)) | Err(_) => false,
+                    Ok(Err(error)) => return Err(error.into()),
+                },
+            };
+            if !more {
+                if page.messages.is_empty() {
+                    page.next_offset = reader.count().max(wanted.offset);
+                    page.last_seq = page.last_seq.max(reader.seen());
+                }
                 return Ok(page);
             }
-            let over = tokio::time::timeout_at(deadline, self.more(session, page.last_seq)).await;
-            if matches!(over, Ok(Ok(false))) {
-                // It ended, perhaps with something to say since we looked.
-                let id = session.to_owned();
-                return self.ask(move |log| read(log, &id, dialect, wanted)).await;
-            }
         }
-    }
-
-    /// Waits for an event behind one. Says no if none will come.
-    async fn more(&self, session: &str, after: u64) -> Result<bool, Problem> {
-        let (engine, session) = (self.engine().clone(), session.to_owned());
-        let mut follower = self.ask(move |_| engine.follow(&session, after)).await?;
-        Ok(follower.next().await?.is_some())
     }
 }

@@ -7,12 +7,19 @@ use std::{
 };
 
 use axum::http::StatusCode;
+use switchboard_dialects::Dialect;
 use switchboard_engine::{Engine, Limits, Machine, Session};
-use switchboard_event::ApprovalMode;
+use switchboard_event::{ApprovalMode, Id};
 use switchboard_store::{Log, Session as Stored, StoreError};
 use tokio::net::UnixStream;
 
-use crate::{Problem, agents::Agents, metrics::Metrics, view::SessionView};
+use crate::{
+    Drain, Problem,
+    agents::Agents,
+    feed::{Begin, Feeds, Reader},
+    metrics::Metrics,
+    view::SessionView,
+};
 
 /// What a server is made of.
 pub struct Setup {
@@ -32,6 +39,8 @@ pub struct Setup {
     pub limits: Limits,
     /// What an agent may do without asking, where a request does not say.
     pub approval: ApprovalMode,
+    /// Tells streams that the server is about to end.
+    pub drain: Drain,
 }
 
 /// The server's operations, whatever wire they come by.
@@ -42,7 +51,9 @@ struct Inner {
     setup: Setup,
     metrics: Metrics,
     agents: Agents,
+    feeds: Arc<Feeds>,
     started: Instant,
+    serves: bool,
 }
 
 /// Where a session is.
@@ -63,8 +74,25 @@ impl Service {
     /// A server that nobody can reach yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
+        Self::with(setup, true)
+    }
+
+    /// The same for a process that ends with the sessions it has: others can steer these, and begin none.
+    #[must_use]
+    pub fn passing(setup: Setup) -> Self {
+        Self::with(setup, false)
+    }
+
+    fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, started: Instant::now() }))
+        let (feeds, started) = (Arc::default(), Instant::now());
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, started, serves }))
+    }
+
+    /// It begins sessions for whoever asks.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        self.0.serves
     }
 
     /// What it is made of.
@@ -109,6 +137,21 @@ impl Service {
         let answer = tokio::task::spawn_blocking(move || question(&*log)).await;
         let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the log did not answer");
         Ok(answer.map_err(lost)??)
+    }
+
+    /// Tells streams that the server is about to end.
+    #[must_use]
+    pub fn drain(&self) -> &Drain {
+        &self.0.setup.drain
+    }
+
+    /// A reader of a session, in one dialect.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn read(&self, session: &str, dialect: &'static Dialect, begin: Begin) -> Result<Reader, Problem> {
+        let (feeds, engine, session) = (self.0.feeds.clone(), self.engine().clone(), Id::from(session));
+        self.ask(move |_| feeds.open(&engine, &session, dialect, begin)).await
     }
 
     /// What the log knows of a session.

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_event::{EndReason, Fault, Id, SessionConfig, Timestamp};
-use switchboard_store::{Session as Stored, State};
+use switchboard_store::{Log, Session as Stored, State, StoreError};
 
-use crate::{Problem, Service};
+use crate::{Problem, Service, requests::Requests};
 
 /// A session as clients see it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -127,9 +127,28 @@ impl Service {
     /// If the log cannot be read.
     pub async fn show(&self, stored: Stored) -> Result<SessionView, Problem> {
         let approvals = if stored.state == State::Waiting { self.waiting(&stored.id).await?.len() } else { 0 };
+        let here = self.engine().session(&stored.id).is_some_and(|session| !session.is_over());
+        Ok(SessionView::new(stored, here, approvals))
+    }
+}
+
+impl SessionView {
+    /// What the log knows of a session that this process does not run.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn read(log: &dyn Log, stored: Stored) -> Result<Self, StoreError> {
+        let waits = stored.state == State::Waiting;
+        let approvals = if waits { Requests::read(log, &stored.id)?.into_open().len() } else { 0 };
+        Ok(Self::new(stored, false, approvals))
+    }
+
+    /// What the log knows of a session, whether this process runs it, and how many requests are open.
+    #[must_use]
+    pub fn new(stored: Stored, here: bool, approvals: usize) -> Self {
         // What a later version wrote is shown as far as it is understood.
         let end = stored.end().unwrap_or_default();
-        Ok(SessionView {
+        Self {
             state: stored.state.into(),
             activity: activity(stored.state),
             agent_type: stored.agent.to_string(),
@@ -147,9 +166,9 @@ impl Service {
             events: stored.head,
             reason: end.as_ref().map(|end| end.reason),
             error: end.and_then(|end| end.error),
-            here: self.engine().session(&stored.id).is_some_and(|session| !session.is_over()),
+            here,
             approvals,
             id: stored.id,
-        })
+        }
     }
 }

@@ -13,9 +13,14 @@ pub struct Snapshots {}
 
 /// Runs the command.
 pub fn run(_: &Snapshots) -> anyhow::Result<()> {
-    for tests in [["--test", "it", "--", "snapshots::recordings"], ["--bin", "switchboard", "--", "view::"]] {
-        let mut tests = cargo(&[&["test", "--quiet", "--package", "switchboard-cli"], tests.as_slice()].concat());
-        run_program(tests.env("INSTA_UPDATE", "always"))?;
+    for (package, target, tests, update) in [
+        ("switchboard-cli", "--test=it", "snapshots::recordings", "always"),
+        ("switchboard-cli", "--bin=switchboard", "view::", "always"),
+        // A dialect that changed gets another revision, and its snapshot another name: none is overwritten.
+        ("switchboard-dialects", "--lib", "test_saved::what_changes", "unseen"),
+    ] {
+        let mut tests = cargo(&["test", "--quiet", "--package", package, target, "--", tests]);
+        run_program(tests.env("INSTA_UPDATE", update))?;
     }
     say("written; `git diff` shows what changed");
     Ok(())

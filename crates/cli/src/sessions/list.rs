@@ -6,9 +6,10 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use switchboard_serve::view::SessionView;
 use switchboard_store::{Filter, Log, Session, State, StoreError};
 
-use super::table::table;
+use super::{say, table::table};
 use crate::{data, failure::Failure, host, offered, terminal::Terminal};
 
 /// List sessions, newest first
@@ -85,19 +86,12 @@ pub fn run(args: &List, data: Option<PathBuf>) -> Result<(), Failure> {
         sessions.truncate(args.limit);
     }
     let terminal = Terminal::new();
-    let text = if args.json { lines(&sessions) } else { table(&sessions, &terminal) };
+    let text = if args.json { lines(&*log, sessions)? } else { table(&sessions, &terminal) };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     if !args.json {
-        remark(args.nothing(sessions.is_empty(), more));
+        args.remark(text.is_empty(), more);
     }
     Ok(())
-}
-
-/// Something that is no part of the list. That nobody hears it is no failure.
-fn remark(text: &str) {
-    if !text.is_empty() {
-        drop(writeln!(io::stderr(), "{text}"));
-    }
 }
 
 impl List {
@@ -121,19 +115,25 @@ impl List {
         Ok(found)
     }
 
-    /// What is said of a list that is empty, or is not all.
-    fn nothing(&self, empty: bool, more: bool) -> &'static str {
+    /// Says what is to be said of a list that is empty, or is not all.
+    fn remark(&self, empty: bool, more: bool) {
         let asks = [&self.agent, &self.project, &self.text].iter().any(|what| what.is_some());
         match (empty, more) {
-            (true, _) if asks || self.state.is_some() || self.cwd.is_some() => "no such session",
-            (true, _) => "no sessions yet\nhint: start one with: switchboard run AGENT \"TASK\"",
-            (_, true) => "… and older ones: --limit N or --all lists more",
-            _ => "",
+            (true, _) if asks || self.state.is_some() || self.cwd.is_some() => say("no such session"),
+            (true, _) => say("no sessions yet\nhint: start one with: switchboard run AGENT \"TASK\""),
+            (_, true) => say("… and older ones: --limit N or --all lists more"),
+            _ => {}
         }
     }
 }
 
-/// One JSON object a line.
-fn lines(sessions: &[Session]) -> String {
-    String::new()
+/// One JSON object a line, as a server shows sessions.
+fn lines(log: &dyn Log, sessions: Vec<Session>) -> Result<String, Failure> {
+    let mut text = String::new();
+    for session in sessions {
+        let view = SessionView::read(log, session)?;
+        text.push_str(&serde_json::to_string(&view).unwrap_or_default());
+        text.push('\n');
+    }
+    Ok(text)
 }

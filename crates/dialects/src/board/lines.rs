@@ -1,16 +1,17 @@
 //! Text that comes in pieces, cut into lines.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::Id;
 
 /// A line that is longer than this is given in pieces: one that never ends must not be kept for ever.
 const LONGEST: usize = 1 << 20;
 
 /// The unfinished lines of the messages that are being written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lines {
-    open: HashMap<Id, String>,
+    open: BTreeMap<Id, String>,
 }
 
 impl Lines {

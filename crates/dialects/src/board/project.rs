@@ -1,8 +1,9 @@
 //! Events to session events. The answer comes as one `log` a finished line; each `action` has one `toolResult`;
 //! `error` and `cancelled` end a run and come nowhere else.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{
     Body, Command, Delta, Details, EndReason, Event, Field, Id, Item, Level, Notice, Origin, RequestOpened,
     SessionEnded, Status, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage,
@@ -18,12 +19,12 @@ use crate::{
 };
 
 /// The projection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Board {
     track: Track,
     lines: Lines,
     /// The tools that have begun and not ended.
-    actions: HashSet<Id>,
+    actions: BTreeSet<Id>,
     prompt: Prompt,
     /// The plan as it was last shown: one that did not change is not shown again.
     plan: String,
@@ -32,7 +33,7 @@ pub struct Board {
 }
 
 /// What began the turn. It is not shown: a board has it from the session.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 enum Prompt {
     Known(String),
     /// The first thing that the user says is it.
@@ -65,6 +66,10 @@ impl Projection for Board {
 
     fn snapshot(&self) -> Box<dyn Projection> {
         Box::new(self.clone())
+    }
+
+    fn save(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
     }
 }
 
@@ -205,6 +210,9 @@ impl Board {
             Details::UserMessage(message) => self.user_said(message, out),
             _ => self.end(item, id, out),
         }
+        // An item that ended as something else than it began leaves nothing behind.
+        self.actions.remove(id);
+        self.lines.finish(id, |_| {});
     }
 
     /// Ends a tool. A change of files that was made without a tool's name is shown by its diffs alone.

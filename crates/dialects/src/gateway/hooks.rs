@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, Notice};
 
 /// How many hooks can be under way. A hook whose end never comes must not be remembered for ever.
 const OPEN: usize = 64;
 
 /// The hooks under way, by name, with the id they were given.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Hooks {
     open: VecDeque<(String, String)>,
 }

@@ -9,12 +9,15 @@ mod subagents;
 mod tests;
 mod wire;
 
-use crate::Dialect;
+use crate::{Dialect, saved::restored};
 
 /// The gateway's output events.
 pub const DIALECT: Dialect = Dialect {
     name: "gateway",
     title: "gateway output events: agent_token, tool_call, usage, session_end, …",
     projection: || Box::new(project::Gateway::default()),
+    restore: restored::<project::Gateway>,
+    revision: 1,
+    verbatim: false,
     schema: schema::schema,
 };

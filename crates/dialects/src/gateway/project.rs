@@ -1,8 +1,9 @@
 //! Events to output events. Text is sent once: joined, the `agent_token`s are the answer. Each tool begins once and
 //! ends once, each turn is counted once, and a run ends with `session_end`.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{
     Body, Delta, Details, EndReason, Event, Field, Id, Item, Notice, SessionEnded, Status, Topic, TurnCompleted, raw,
@@ -21,11 +22,11 @@ use crate::{
 };
 
 /// The projection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Gateway {
     track: Track,
     /// The tools that have begun and not ended.
-    calls: HashSet<Id>,
+    calls: BTreeSet<Id>,
     subagents: Subagents,
     hooks: Hooks,
     stderr: HeldLines,
@@ -66,6 +67,10 @@ impl Projection for Gateway {
 
     fn snapshot(&self) -> Box<dyn Projection> {
         Box::new(self.clone())
+    }
+
+    fn save(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
     }
 }
 
@@ -149,6 +154,8 @@ impl Gateway {
                 }
             }
         }
+        // An item that ended as something else than it began leaves nothing behind.
+        self.calls.remove(id);
     }
 
     fn finish_text(&mut self, item: &Item, tracked: &Tracked, event: &Event, out: &mut Messages) {

@@ -3,12 +3,14 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// How much is kept: an agent may complain for days.
 const LINES: usize = 1_000;
 const BYTES: usize = 256 << 10;
 
 /// The last lines.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeldLines {
     lines: VecDeque<String>,
     bytes: usize,

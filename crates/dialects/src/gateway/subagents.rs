@@ -2,18 +2,19 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, Id, Subagent};
 
 /// How many are remembered. One may go on in the background after its item ended.
 const KNOWN: usize = 256;
 
 /// The subagents of a session, the latest last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Subagents {
     known: VecDeque<Known>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Known {
     item: Id,
     thread: Option<Id>,

@@ -1,6 +1,6 @@
 //! The messages, as the gateway protocol has them. What it does not know is left out; ours are marked as such.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{ChangeKind, Usage};
 
@@ -81,7 +81,7 @@ impl Stage {
 }
 
 /// Counts of tokens.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Tokens {
     input_tokens: u64,
     output_tokens: u64,

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::wire::{FileUpdateChange, ItemBody, ItemMeta, ThreadItem, UserInput};
@@ -19,7 +20,7 @@ pub const HEAD: usize = 512;
 const SHELL: usize = 256;
 
 /// The items of a turn, in the order in which they began.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Kept {
     items: VecDeque<Entry>,
     bytes: usize,
@@ -28,7 +29,7 @@ pub struct Kept {
     omitted: u64,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Entry {
     item: ThreadItem,
     bytes: usize,

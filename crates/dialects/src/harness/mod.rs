@@ -11,12 +11,15 @@ mod schema;
 mod tests;
 mod wire;
 
-use crate::Dialect;
+use crate::{Dialect, saved::restored};
 
 /// The harness protocol.
 pub const DIALECT: Dialect = Dialect {
     name: "harness",
     title: "the harness protocol: thread/started, turn/started, item/started, item/agentMessage/delta, …",
     projection: || Box::new(project::Harness::default()),
+    restore: restored::<project::Harness>,
+    revision: 1,
+    verbatim: false,
     schema: |_| schema::schema(),
 };

@@ -3,8 +3,9 @@
 //! An item belongs to the turn in which it began, also when it ends later. What happens between turns belongs to
 //! the latest one, what happens before the first to `turn_0`.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{
     Body, Delta, Details, Event, Fault, Field, Id, Info, Item, SessionStarted, Timestamp, TurnCompleted, TurnStarted,
     Usage,
@@ -26,21 +27,21 @@ use crate::{Messages, Projection, plan};
 const PREVIEW: usize = 200;
 
 /// The projection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Harness {
     thread: Facts,
     /// The latest turn.
     turn: TurnId,
     in_turn: bool,
     /// The open items: what grows, and the turn in which they began.
-    open: HashMap<Id, Open>,
+    open: BTreeMap<Id, Open>,
     kept: Kept,
     usage: Usage,
     plan: ShownPlan,
 }
 
 /// What is remembered about the thread.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Facts {
     created: Option<Timestamp>,
     preview: String,
@@ -48,14 +49,14 @@ struct Facts {
     cwd: String,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Open {
     says: Says,
     turn: TurnId,
 }
 
 /// What it is of an item that grows.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 enum Says {
     Message,
     Thoughts,
@@ -66,7 +67,7 @@ enum Says {
 }
 
 /// The plan as it was last shown: one that did not change is not shown again.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 struct ShownPlan {
     turn: TurnId,
     explanation: String,
@@ -103,6 +104,10 @@ impl Projection for Harness {
 
     fn snapshot(&self) -> Box<dyn Projection> {
         Box::new(self.clone())
+    }
+
+    fn save(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
     }
 }
 

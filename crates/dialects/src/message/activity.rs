@@ -1,10 +1,11 @@
 //! What the session is doing, derived from turns and requests, so that every agent has a status. What an agent says
 //! about it itself comes first.
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{Id, SessionStatus};
 
 /// What the session is doing.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Activity {
     shown: Option<SessionStatus>,
     in_turn: bool,

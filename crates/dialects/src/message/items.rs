@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{AgentMessage, Delta, Details, Field, Id, Item, Notice, Plan, Reasoning, Status};
 
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// The plan as it was last told: one that did not change is not told again.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ToldPlan(Plan);
 
 impl Messenger {
@@ -163,7 +164,8 @@ impl Messenger {
             self.tool_started(&Id::from(out.item()), item, out);
         }
         if self.called.remove(out.item()) {
-            return self.tool_ended(item, out);
+            self.tool_ended(item, out);
+            return self.parents.end(out.item());
         }
         if item.status == Status::Superseded {
             return removed(&tracked, out);

@@ -16,12 +16,15 @@ mod tests;
 mod tools;
 mod wire;
 
-use crate::Dialect;
+use crate::{Dialect, saved::restored};
 
 /// The unified message protocol.
 pub const DIALECT: Dialect = Dialect {
     name: "message",
     title: "unified messages: session_init, stream_event, assistant, tool_progress, result, …",
     projection: || Box::new(project::Messenger::default()),
+    restore: restored::<project::Messenger>,
+    revision: 1,
+    verbatim: false,
     schema: |_| schema::schema(),
 };

@@ -1,7 +1,8 @@
 //! Events to unified messages: what is remembered, and who does what. The work is done in the files beside this one.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{Body, Delta, Event, Id, SessionStatus, Timestamp};
 
 use super::{
@@ -17,14 +18,14 @@ use crate::{
 };
 
 /// The projection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Messenger {
     pub(super) track: Track,
     pub(super) usage: TurnUsage,
     pub(super) activity: Activity,
     pub(super) parents: Parents,
     /// The open items that were shown as tools. An item may turn out to be one, or not to be one, on its way.
-    pub(super) called: HashSet<Id>,
+    pub(super) called: BTreeSet<Id>,
     pub(super) plan: ToldPlan,
     /// The current model of the main agent.
     pub(super) model: Option<String>,
@@ -63,6 +64,10 @@ impl Projection for Messenger {
 
     fn snapshot(&self) -> Box<dyn Projection> {
         Box::new(self.clone())
+    }
+
+    fn save(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use switchboard_event::{Event, Id, Info, SessionStarted};
 
 use super::wire::{Group, Origin};
 
 /// What is known about the session so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct About {
     product: Option<String>,
     project_root: Option<String>,

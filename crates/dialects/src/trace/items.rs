@@ -40,6 +40,8 @@ impl Trace {
             Details::Unknown(unknown) => self.sink(event, out).meta(&unknown.name),
             _ => {}
         }
+        // An item that ended as something else than it began leaves nothing behind.
+        self.calls.remove(id);
     }
 
     fn say(&mut self, kind: EventType, text: Option<&str>, item: &Item, event: &Event, out: &mut Messages) {

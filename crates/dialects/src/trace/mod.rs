@@ -14,12 +14,15 @@ mod tests;
 mod tokens;
 mod wire;
 
-use crate::Dialect;
+use crate::{Dialect, saved::restored};
 
 /// The normalised log events.
 pub const DIALECT: Dialect = Dialect {
     name: "trace",
     title: "agtrace.event.v1: flat log events with their native records",
     projection: || Box::new(project::Trace::default()),
+    restore: restored::<project::Trace>,
+    revision: 1,
+    verbatim: false,
     schema: schema::schema,
 };

@@ -1,7 +1,8 @@
 //! Events to `agtrace.event.v1`: one for each thing that happened. What grows is given when it is whole.
 
-use std::{borrow::Cow, collections::HashSet, fmt::Write as _};
+use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _};
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{
     Body, EndReason, Event, Id, SessionEnded, TurnCompleted, TurnStarted, TurnStatus, Usage, UserMessage,
@@ -18,12 +19,12 @@ use super::{
 use crate::{Messages, Projection};
 
 /// The projection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Trace {
     pub(super) about: About,
     pub(super) record: LastRecord,
     /// The tools that were called and gave no result yet.
-    pub(super) calls: HashSet<Id>,
+    pub(super) calls: BTreeSet<Id>,
     pub(super) held: Option<Box<Held>>,
     /// The turn has given an answer.
     pub(super) said: bool,
@@ -60,6 +61,10 @@ impl Projection for Trace {
 
     fn snapshot(&self) -> Box<dyn Projection> {
         Box::new(self.clone())
+    }
+
+    fn save(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
     }
 }
 

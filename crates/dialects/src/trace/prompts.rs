@@ -1,18 +1,20 @@
 //! Prompts: each is one user message, whether it is known from the turn that it began, from an item, or from both.
 
+use serde::{Deserialize, Serialize};
+
 /// The last prompt, as long as its other half may still come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Prompts {
     last: Option<Prompt>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Prompt {
     text: String,
     by: By,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum By {
     /// The turn said it.
     Turn,

@@ -1,17 +1,20 @@
 //! Tokens on their way to the event they belong to. Each figure is given once: with the next thing that the model
 //! said in the same reply, or else by itself.
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{Body, Delta, Details, Event, Item, Usage};
 
-use crate::tools;
+use crate::{saved, tools};
 
 /// Tokens that wait for the next event of their reply.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Held {
     pub usage: Usage,
     /// The event that reported them, without its body.
+    #[serde(deserialize_with = "saved::event")]
     pub event: Event,
+    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawValue>>,
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{FileOp, Timestamp, Usage};
 
@@ -136,16 +136,16 @@ impl<'a> AgentEventV1<'a> {
         static NO_TOKENS: LazyLock<Group> = LazyLock::new(|| Group::of(&Tokens::default()));
         out.write(|bytes| {
             let start = bytes.len();
-            bytes.extend_from_slice(&self.origin.0);
+            bytes.extend_from_slice(self.origin.0.as_bytes());
             append(bytes, &self.what)?;
             match &self.tool {
                 Some(tool) => append(bytes, tool)?,
-                None => bytes.extend_from_slice(&NO_TOOL.0),
+                None => bytes.extend_from_slice(NO_TOOL.0.as_bytes()),
             }
             append(bytes, &Model { model: self.model })?;
             match &self.tokens {
                 Some(tokens) => append(bytes, tokens)?,
-                None => bytes.extend_from_slice(&NO_TOKENS.0),
+                None => bytes.extend_from_slice(NO_TOKENS.0.as_bytes()),
             }
             append(bytes, &self.rest)?;
             bytes.push(b'}');
@@ -156,15 +156,15 @@ impl<'a> AgentEventV1<'a> {
 }
 
 /// Fields that are written already: each with a comma before it.
-#[derive(Clone, Debug, Default)]
-pub struct Group(Vec<u8>);
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Group(String);
 
 impl Group {
     /// Writes the fields of an object. What cannot be written as JSON is left out; no type of ours is such.
     pub fn of<T: Serialize>(fields: &T) -> Self {
         let mut bytes = Vec::new();
         let written = append(&mut bytes, fields);
-        Self(if written.is_ok() { bytes } else { Vec::new() })
+        Self(written.ok().and_then(|()| String::from_utf8(bytes).ok()).unwrap_or_default())
     }
 }
 

@@ -5,12 +5,15 @@ mod project;
 mod schema;
 mod wire;
 
-use crate::Dialect;
+use crate::{Dialect, saved::restored};
 
 /// The unified events.
 pub const DIALECT: Dialect = Dialect {
     name: "unified",
     title: "unified agent events: sessionStarted, textChunk, toolStarted, …",
     projection: || Box::new(project::Unified::default()),
+    restore: restored::<project::Unified>,
+    revision: 1,
+    verbatim: false,
     schema: schema::schema,
 };

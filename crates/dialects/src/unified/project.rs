@@ -1,6 +1,7 @@
 //! Events to unified messages. Text is sent once: a chunk is always new text, and the last chunk of a message is
 //! marked, be it empty.
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::{
     Body, Change, ChangeKind, Delta, Details, Event, Fault, Field, Item, Level, Notice, SessionEnded, Status,
     Timestamp, Topic, TurnCompleted, TurnStatus,
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// The projection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Unified {
     track: Track,
     usage: TurnUsage,
@@ -24,6 +25,8 @@ pub struct Unified {
     prompt: Option<String>,
     /// The plan as it was last shown: one that did not change is not shown again.
     plan: String,
+    /// Made anew when it is needed.
+    #[serde(skip)]
     session: SessionJson,
 }
 
@@ -55,6 +58,10 @@ impl Projection for Unified {
 
     fn snapshot(&self) -> Box<dyn Projection> {
         Box::new(self.clone())
+    }
+
+    fn save(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
     }
 }
 

@@ -63,6 +63,12 @@ impl Session {
         self.agent
     }
 
+    /// The place behind which this run begins.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.seen
+    }
+
     /// Follows it from the beginning of this run.
     #[must_use]
     pub fn follow(&self) -> Follower {

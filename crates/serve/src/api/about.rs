@@ -58,12 +58,15 @@ struct Health {
     uptime_seconds: u64,
     /// How many sessions it runs.
     sessions: usize,
+    /// It begins sessions for whoever asks, and does not end with those it has.
+    serves: bool,
 }
 
 async fn health(State(service): State<Service>) -> Body<Health> {
     Body(Health {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),
+        serves: service.serves(),
         uptime_seconds: service.uptime().as_secs(),
         sessions: service.engine().sessions().len(),
     })

@@ -70,7 +70,7 @@ struct EventsPage {
 }
 
 /// The name of a dialect.
-fn dialect_name(_: &mut SchemaGenerator) -> Schema {
+pub fn dialect_name(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = DIALECTS.iter().map(|dialect| json!(dialect.name)).collect();
     json_schema!({ "type": "string", "enum": names, "default": usual(Surface::Board).name })
 }
@@ -104,8 +104,8 @@ impl EventsQuery {
         if !(1..=10_000).contains(&limit) {
             return Err(Problem::bad_field("limit", "a number from 1 to 10000"));
         }
-        let (offset, after) = (self.offset.unwrap_or(0), self.after.unwrap_or(0));
-        if offset > LARGEST || after > LARGEST {
+        let (offset, after) = (self.offset.unwrap_or(0), self.after);
+        if offset > LARGEST || after.is_some_and(|after| after > LARGEST) {
             let field = if offset > LARGEST { "offset" } else { "after" };
             return Err(Problem::bad_field(field, "it is too large"));
         }

@@ -8,6 +8,7 @@ mod events;
 mod operation;
 mod sessions;
 mod steering;
+mod streams;
 
 use std::time::Instant;
 
@@ -27,6 +28,7 @@ use crate::{Problem, Service};
 pub const GROUPS: &[&[Operation]] = &[
     sessions::OPERATIONS,
     events::OPERATIONS,
+    streams::OPERATIONS,
     steering::OPERATIONS,
     approvals::OPERATIONS,
     agents::OPERATIONS,

@@ -3,8 +3,10 @@
 
 mod answering;
 mod deleting;
+mod running;
 mod starting;
 mod steering;
 
 pub use answering::{Answered, Approval};
 pub use deleting::Deleted;
+pub use running::EndsWithReader;

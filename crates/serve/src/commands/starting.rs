@@ -65,7 +65,7 @@ impl Service {
     }
 
     /// What the request means to the engine.
-    fn wanted(&self, request: &SessionRequest) -> Result<StartRequest, Problem> {
+    pub(super) fn wanted(&self, request: &SessionRequest) -> Result<StartRequest, Problem> {
         let limits = self.setup().limits;
         Ok(StartRequest {
             agent: request.agent()?.to_owned(),
@@ -131,7 +131,7 @@ impl Service {
     }
 
     /// Continues a session that has ended, as the agent itself does it.
-    async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
+    pub(super) async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
         fits(&stored.agent, &wanted)?;
         let given = wanted.config.working_directory.take();
         let folder = self.folder(Some(given.as_deref().unwrap_or(&stored.cwd))).await?;
@@ -142,6 +142,10 @@ impl Service {
 
     /// Starts a session, whether or not whoever asked for it is still there.
     async fn launch(&self, wanted: StartRequest) -> Result<Session, Problem> {
+        if !self.serves() {
+            let detail = "this process ends with the sessions it has, and begins no others";
+            return Err(Problem::conflict("no_server", detail).with_hint("`switchboard serve` begins sessions"));
+        }
         let service = self.clone();
         let launched = tokio::spawn(async move {
             let session = service.engine().start(wanted).await?;

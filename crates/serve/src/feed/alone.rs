@@ -5,12 +5,17 @@ use std::sync::Arc;
 use switchboard_dialects::{Dialect, Projection};
 use switchboard_engine::{Follower, Look};
 use switchboard_event::Id;
-use switchboard_store::{At, Checkpoint, Log, StoreError};
+use switchboard_store::{Log, StoreError};
 
 use super::{Begin, Passage};
 
 /// So many events lie between two checkpoints.
 const EVERY: u64 = 4096;
+
+pub enum At {
+    Seq(u64),
+    Message(u64),
+}
 
 /// A projection and how far it has come.
 pub struct State {
@@ -38,12 +43,7 @@ impl Subject {
             let (At::Seq(seq) | At::Message(seq)) = at;
             return Ok(State { projection: (self.dialect.projection)(), seq, count: seq, saved: seq });
         }
-        let found = self.log.checkpoint(&self.session, self.dialect.name, &self.dialect.version(), at)?;
-        let resumed = found.and_then(|found| {
-            let projection = (self.dialect.restore)(&found.state)?;
-            Some(State { projection, seq: found.seq, count: found.messages, saved: found.seq })
-        });
-        Ok(resumed.unwrap_or_else(|| State { projection: (self.dialect.projection)(), seq: 0, count: 0, saved: 0 }))
+        Ok(State { projection: (self.dialect.projection)(), seq: 0, count: 0, saved: 0 })
     }
 
     /// Keeps a checkpoint, if it is time for one.
@@ -52,19 +52,6 @@ impl Subject {
             return;
         }
         state.saved = state.seq;
-        // Without a checkpoint, whoever returns begins farther back.
-        if let Ok(saved) = state.projection.save() {
-            self.log.save_checkpoint(
-                &self.session,
-                Checkpoint {
-                    dialect: self.dialect.name.to_owned(),
-                    version: self.dialect.version(),
-                    seq: state.seq,
-                    messages: state.count,
-                    state: saved,
-                },
-            );
-        }
     }
 }
 
@@ -85,13 +72,7 @@ pub enum Went {
 }
 
 impl Alone {
-    pub fn new(
-        session: &Id,
-        dialect: &'static Dialect,
-        follower: Follower,
-        log: Arc<dyn Log>,
-        begin: Begin,
-    ) -> Self {
+    pub fn new(session: &Id, dialect: &'static Dialect, follower: Follower, log: Arc<dyn Log>, begin: Begin) -> Self {
         let subject = Subject { session: session.clone(), dialect, log };
         Self { subject, follower, state: None, begin }
     }
@@ -120,9 +101,9 @@ impl Alone {
         Ok(Went::Passage(self.trimmed(passage)))
     }
 
-    /// Where it is.
-    pub fn seq(&self) -> u64 {
-        self.state.as_ref().map_or(0, |state| state.seq)
+    /// The last event that it has seen, and how many messages there were up to that.
+    pub fn place(&self) -> (u64, u64) {
+        self.state.as_ref().map_or((0, 0), |state| (state.seq, state.count))
     }
 
     /// It has come to where it wants to begin, and what comes next is in memory or has not happened yet.

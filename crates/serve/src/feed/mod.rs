@@ -17,7 +17,7 @@ use switchboard_event::Id;
 use switchboard_store::StoreError;
 
 pub use passage::{Message, Passage};
-pub use reader::{Reader, Step};
+pub use reader::{Part, Reader, Step};
 
 use alone::Alone;
 use shared::Shared;

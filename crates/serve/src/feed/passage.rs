@@ -56,8 +56,10 @@ impl Passage {
         let (bytes, ends) = messages.into_parts();
         let bytes = Bytes::from(bytes);
         let starts = std::iter::once(0).chain(ends.iter().copied());
-        let cut = starts.zip(&ends).zip(marks).map(|((start, end), (seq, is_last))| {
-            Message { json: bytes.slice(start..*end), seq, is_last }
+        let cut = starts.zip(&ends).zip(marks).map(|((start, end), (seq, is_last))| Message {
+            json: bytes.slice(start..*end),
+            seq,
+            is_last,
         });
         let messages: Vec<_> = cut.collect();
         let (from, to) = (state.seq, slice.last_seq().unwrap_or(state.seq));

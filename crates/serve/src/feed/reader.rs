@@ -18,6 +18,8 @@ pub struct Reader {
     shared: Arc<Shared>,
     /// The last event that was given out.
     seen: u64,
+    /// How many messages of the session there were up to that.
+    count: u64,
 }
 
 enum Way {
@@ -51,11 +53,21 @@ impl Part {
     pub fn messages(&self) -> &[Message] {
         self.passage.messages.get(self.first..).unwrap_or_default()
     }
+
+    /// How many messages of the session are before the first.
+    pub fn first_offset(&self) -> u64 {
+        self.passage.count - self.messages().len() as u64
+    }
+
+    /// The last event that it says everything of.
+    pub fn last_seq(&self) -> u64 {
+        self.passage.to
+    }
 }
 
 impl Reader {
     pub(super) fn new(alone: Alone, shared: Arc<Shared>) -> Self {
-        Self { way: Way::Alone(Box::new(alone)), shared, seen: 0 }
+        Self { way: Way::Alone(Box::new(alone)), shared, seen: 0, count: 0 }
     }
 
     /// The next messages; nothing once the session has ended and all was given out. May be dropped while it waits,
@@ -92,6 +104,16 @@ impl Reader {
         }
     }
 
+    /// The last event that was seen, whether or not it had something to say.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// How many messages of the session there were up to that.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Waits until there may be more.
     async fn wait(&mut self) {
         if let Way::Together(alone) | Way::Alone(alone) = &self.way {
@@ -109,7 +131,7 @@ impl Reader {
         match self.shared.behind(self.seen, &alone.subject)? {
             Found::Passage(passage) => {
                 let first = passage.messages.partition_point(|message| message.seq <= self.seen);
-                self.seen = passage.to;
+                (self.seen, self.count) = (passage.to, passage.count);
                 Ok(Some(Step::More(Part { passage, first })))
             }
             Found::Nothing => Ok(Some(Step::Nothing)),
@@ -133,7 +155,7 @@ impl Reader {
         Ok(Some(match alone.follower.look()? {
             Look::Here(slice) => {
                 let passage = Passage::verbatim(slice, self.seen);
-                self.seen = passage.to;
+                (self.seen, self.count) = (passage.to, passage.count);
                 Step::More(Part { passage: Arc::new(passage), first: 0 })
             }
             Look::Nothing => Step::Nothing,
@@ -169,11 +191,11 @@ impl Reader {
                 return Ok(Some(Step::Over));
             }
             Ok(Went::Nothing) => {
-                self.seen = alone.seq();
+                (self.seen, self.count) = alone.place();
                 Step::Nothing
             }
             Ok(Went::Passage(passage)) => {
-                self.seen = passage.to;
+                (self.seen, self.count) = (passage.to, passage.count);
                 Step::More(Part { passage: Arc::new(passage), first: 0 })
             }
         };

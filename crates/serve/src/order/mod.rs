@@ -2,6 +2,7 @@
 //! `shape.rs` what its schema says beside its types.
 
 mod check;
+mod run;
 mod shape;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use switchboard_event::SessionConfig;
+
+pub use run::RunRequest;
 
 /// A body with images, as base64, and the rest beside them.
 pub const LARGEST_BODY: usize = 32 << 20;

@@ -1,6 +1,6 @@
 //! The messages of a dialect, held against all that it promises.
 
-use switchboard_dialects::{DIALECTS, Dialect};
+use switchboard_dialects::{DIALECTS, Dialect, Projection};
 use switchboard_event::Event;
 
 use super::{rules::Rules, schema::Schema};
@@ -9,6 +9,9 @@ use crate::{
     play::{messages, stored},
     text::Answer,
 };
+
+/// A longer session is saved so often; a shorter one after every event.
+const MOST_SAVED: usize = 400;
 
 /// A dialect and what its messages are held against.
 pub struct Wire {
@@ -42,8 +45,8 @@ impl Wire {
         self.rules.check(&values, answer).map_err(|broken| self.name(&broken))
     }
 
-    /// A projection that is copied after so many events, and its copy, both go on as if nothing had happened. Events
-    /// that were stored and read again give the same bytes.
+    /// A projection that is copied and saved after so many events, its copy, and what is restored from it, all go on as
+    /// if nothing had happened. Events that were stored and read again give the same bytes.
     ///
     /// # Errors
     /// If they do not.
@@ -54,13 +57,42 @@ impl Wire {
             let mut projection = (self.dialect.projection)();
             let mut original = messages(&mut *projection, before);
             let mut copy = projection.snapshot();
-            let mut copied = original.clone();
+            let (mut restored, _) = self.restored(&*projection)?;
+            let (mut copied, mut resumed) = (original.clone(), original.clone());
             original.extend(messages(&mut *projection, after));
             copied.extend(messages(&mut *copy, after));
+            resumed.extend(messages(&mut *restored, after));
             self.same(&whole, &original, "a projection that was copied goes on the same way")?;
             self.same(&whole, &copied, "a copy of a projection goes on the same way")?;
+            self.same(&whole, &resumed, "a projection that was saved goes on the same way")?;
         }
         self.same(&whole, &self.project(again), "stored events give the same messages")
+    }
+
+    /// A projection that is saved and restored over and over goes on as if nothing had happened. Gives the size of the
+    /// largest state that was saved.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn check_restored(&self, events: &[Event]) -> Result<usize, Broken> {
+        let (mut projection, mut got, mut largest) = ((self.dialect.projection)(), Vec::new(), 0);
+        for piece in events.chunks(events.len().div_ceil(MOST_SAVED).max(1)) {
+            got.extend(messages(&mut *projection, piece));
+            let (restored, size) = self.restored(&*projection)?;
+            (projection, largest) = (restored, largest.max(size));
+        }
+        self.same(&self.project(events), &got, "a projection that was saved and restored goes on the same way")?;
+        Ok(largest)
+    }
+
+    fn restored(&self, projection: &dyn Projection) -> Result<(Box<dyn Projection>, usize), Broken> {
+        let broken = |why: String| Broken {
+            rule: "a projection can be saved and restored",
+            why: format!("{}: {why}", self.dialect.name),
+        };
+        let saved = projection.save().map_err(|error| broken(error.to_string()))?;
+        let restored = (self.dialect.restore)(&saved).ok_or_else(|| broken(show(&saved)))?;
+        Ok((restored, saved.len()))
     }
 
     /// The messages of a whole session.

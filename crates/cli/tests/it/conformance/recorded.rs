@@ -3,17 +3,20 @@
 use std::collections::HashSet;
 
 use switchboard_agents::SOURCES;
-use switchboard_event::{Body, Scope};
+use switchboard_event::{Body, Event, Scope};
 use switchboard_testkit::{
     dice::Dice,
     ledger::{Broken, Reuse},
     play::events,
     recording::Recording,
     text::{Answer, answer},
-    wire::read_again,
+    wire::{Wire, read_again},
 };
 
 use super::Suite;
+
+/// So many bytes may be saved beside a record.
+const MOST_SAVED: usize = 16 << 10;
 
 #[test]
 fn recordings_keep_every_invariant() {
@@ -53,6 +56,23 @@ fn stored_events_and_copied_projections_give_the_same_messages() {
         let checked = suite.checker.wires.iter().map(|wire| wire.check_replay(&events, &again, &cuts));
         checked.filter_map(Result::err).collect()
     });
+}
+
+#[test]
+fn projections_are_resumed_where_they_were_saved() {
+    let suite = Suite::new();
+    suite.each("resumed recordings", |recording| {
+        let events = events(recording.source, &recording.bytes);
+        suite.checker.wires.iter().filter_map(|wire| too_large(wire, recording, &events).err()).collect()
+    });
+}
+
+/// What is saved holds what is open, and the last record; it is no copy of the session.
+fn too_large(wire: &Wire, recording: &Recording, events: &[Event]) -> Result<(), Broken> {
+    let size = wire.check_restored(events)?;
+    let largest = MOST_SAVED + recording.bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max().unwrap_or_default();
+    let why = || format!("{}: {size} bytes of {}", wire.dialect.name, recording.bytes.len());
+    if size <= largest { Ok(()) } else { Err(Broken { rule: "what is saved is small", why: why() }) }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Items: what a turn is made of. Owned, since a turn's items are kept until it ends.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::value::RawValue;
-use switchboard_event::{CallKind, Content, FileOp, Id, Location, Status, Team};
+use switchboard_event::{CallKind, Content, FileOp, Id, Location, Status, Team, raw_string};
+
+use crate::saved::present;
 
 /// One item.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -16,7 +18,7 @@ pub struct ThreadItem {
 }
 
 /// Whose words they are.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SubagentRole {
     /// What it was told.
@@ -27,10 +29,22 @@ pub enum SubagentRole {
     Reasoning,
 }
 
-/// What an item is. The union is open: `subagentMessage`, `subagent` and `toolCall` are ours.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum ItemBody {
+/// The same variants twice. On the wire the type stands among the fields; verbatim JSON cannot be read back from that
+/// form, only from one in which the type comes first.
+macro_rules! item_body {
+    ($($variants:tt)*) => {
+        /// What an item is. The union is open: `subagentMessage`, `subagent` and `toolCall` are ours.
+        #[derive(Clone, Debug, Serialize, JsonSchema)]
+        #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+        pub enum ItemBody { $($variants)* }
+
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(remote = "ItemBody", rename_all = "camelCase", rename_all_fields = "camelCase")]
+        enum TypeFirst { $($variants)* }
+    };
+}
+
+item_body! {
     /// What the user said.
     UserMessage { content: Vec<UserInput> },
     /// What the agent says.
@@ -63,11 +77,11 @@ pub enum ItemBody {
     McpToolCall {
         server: String,
         tool: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
         arguments: Option<Box<RawValue>>,
         status: McpStatus,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Value>")]
         result: Option<Box<RawValue>>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +92,7 @@ pub enum ItemBody {
     /// A plan.
     Plan {
         text: String,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         entries: Vec<PlanEntry>,
     },
     /// Ours: any other tool, and what is not known.
@@ -86,11 +100,11 @@ pub enum ItemBody {
         name: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
         arguments: Option<Box<RawValue>>,
         status: ItemStatus,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Value>")]
         result: Option<Box<RawValue>>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,8 +126,28 @@ pub enum ItemBody {
     },
 }
 
+impl<'de> Deserialize<'de> for ThreadItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Box::<RawValue>::deserialize(deserializer)?;
+        let Rest { id, kind, meta } = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
+        let type_first = format!("{{{}:{json}}}", raw_string(&kind));
+        let body = TypeFirst::deserialize(&mut serde_json::Deserializer::from_str(&type_first));
+        Ok(Self { id, body: body.map_err(D::Error::custom)?, meta })
+    }
+}
+
+/// What is not in the body.
+#[derive(Deserialize)]
+struct Rest {
+    id: Id,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(rename = "_meta")]
+    meta: Option<Box<ItemMeta>>,
+}
+
 /// How far a command, a change, a tool call or a subagent got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ItemStatus {
     InProgress,
@@ -123,7 +157,7 @@ pub enum ItemStatus {
 }
 
 /// How far a call of an MCP tool got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum McpStatus {
     InProgress,
@@ -132,7 +166,7 @@ pub enum McpStatus {
 }
 
 /// A piece of what the user said.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
     Text { text: String },
@@ -141,7 +175,7 @@ pub enum UserInput {
 }
 
 /// The change of one file.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileUpdateChange {
     pub path: String,
@@ -152,7 +186,7 @@ pub struct FileUpdateChange {
 }
 
 /// What happened to a file. One that was moved is deleted here and added there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeKind {
     Add,
@@ -161,7 +195,7 @@ pub enum FileChangeKind {
 }
 
 /// What else is known about a change.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeMeta {
     /// Where the file was before.
@@ -169,14 +203,14 @@ pub struct ChangeMeta {
 }
 
 /// A step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanEntry {
     pub step: String,
     pub status: StepStatus,
 }
 
 /// How far a step of a plan got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StepStatus {
     Pending,
@@ -186,7 +220,7 @@ pub enum StepStatus {
 }
 
 /// What else is known about an item.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemMeta {
     /// The subagent's thread: the item is not part of the answer.
@@ -214,10 +248,10 @@ pub struct ItemMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,
     /// The places in files that it is about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
     /// What it has or gave back beside text.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// Why it failed, where the item has no word for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,10 +260,10 @@ pub struct ItemMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// What was searched for, where it is more than one thing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<String>,
     /// What was found.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
     /// Whether a message is a comment on the way or the answer.
@@ -242,21 +276,21 @@ pub struct ItemMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// It is a refusal.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refusal: bool,
     /// The provider keeps the thoughts secret.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
     /// Nobody typed it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synthetic: bool,
     /// It was said while a turn was running.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub queued: bool,
     /// It goes on in the background.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
     /// Some of its text is not here.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }

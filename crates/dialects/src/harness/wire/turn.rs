@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use switchboard_event::{Denied, ErrorCode, Origin, Stop};
 
 use super::{PlanEntry, ThreadItem};
@@ -16,6 +16,14 @@ pub struct TurnId(pub u32);
 impl Serialize for TurnId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("turn_{}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for TurnId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = Cow::<str>::deserialize(deserializer)?;
+        let number = id.strip_prefix("turn_").and_then(|number| number.parse().ok());
+        number.map(Self).ok_or_else(|| D::Error::custom("not the id of a turn"))
     }
 }
 

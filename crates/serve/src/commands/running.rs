@@ -1,0 +1,39 @@
+//! One task from its start to its end, for a client that has no other wire: nobody can be asked, and the session ends
+//! with its reader.
+
+use switchboard_engine::{Audience, Session};
+
+use crate::{
+    Problem, Service,
+    order::{RunRequest, SessionRequest},
+};
+
+/// A session that is ended when nobody reads it any more.
+pub struct EndsWithReader(Session);
+
+impl Drop for EndsWithReader {
+    fn drop(&mut self) {
+        let session = self.0.clone();
+        if !session.is_over() {
+            tokio::spawn(async move { session.cancel().await });
+        }
+    }
+}
+
+impl Service {
+    /// Starts a session that nobody can be asked in.
+    ///
+    /// # Errors
+    /// If the request makes no sense, or the session cannot be started.
+    pub async fn run(&self, request: RunRequest) -> Result<(Session, EndsWithReader), Problem> {
+        let request = SessionRequest::from(request);
+        request.check()?;
+        let mut wanted = self.wanted(&request)?;
+        wanted.audience = Audience::Nobody;
+        let session = match &request.session_id {
+            Some(id) => self.resume(&self.stored(id).await?, wanted).await?,
+            None => self.begin(wanted).await?,
+        };
+        Ok((session.clone(), EndsWithReader(session)))
+    }
+}

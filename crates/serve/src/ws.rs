@@ -1,0 +1,205 @@
+//! A session over WebSocket: what has happened, what happens, and a way to steer it.
+//!
+//! Messages of the dialect go out as they are. A client may send commands, and gets a reply to each, of the type
+//! `reply` or `pong`, which no dialect has.
+
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until, timeout},
+};
+
+use crate::{
+    Drain, Problem, Service,
+    feed::{Part, Reader},
+    guard::Caller,
+    input::parse,
+    order::{ApprovalAnswer, PromptRequest},
+};
+
+/// The largest message that a client may send: a prompt with images.
+pub const LARGEST: usize = crate::order::LARGEST_BODY;
+
+/// A ping is sent when there was nothing to say for so long: who is gone without a word is noticed then.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// How long a client may take to say good-bye.
+const GOOD_BYE: Duration = Duration::from_secs(2);
+
+/// So many replies may wait for a client that does not read.
+const REPLIES: usize = 16;
+
+/// Why a connection is closed.
+enum Close {
+    Ended,
+    Shutdown,
+    Failed(String),
+    /// The client is gone, so there is nobody to be told.
+    Gone,
+}
+
+/// Who is at the other end.
+pub struct Client {
+    /// The server.
+    pub service: Service,
+    /// The session.
+    pub session: String,
+    /// Who it is; nobody who may command, if that is not known.
+    pub caller: Option<Caller>,
+}
+
+/// Serves a session to one client, until the session ends, the server does, or the client goes.
+pub async fn serve(socket: WebSocket, reader: Reader, client: Client, drain: Drain) {
+    let (mut sink, mut stream) = socket.split();
+    let (replies, inbox) = mpsc::channel(REPLIES);
+    let close = tokio::select! {
+        close = tell(&mut sink, reader, inbox) => close,
+        () = listen(&mut stream, &client, replies) => Close::Gone,
+        () = drain.begun() => Close::Shutdown,
+    };
+    let Some(frame) = close.frame() else { return };
+    let good_bye = async {
+        if sink.send(Message::Close(Some(frame))).await.is_ok() {
+            // To hang up with something unread would take back what the client has not read yet.
+            while let Some(Ok(_)) = stream.next().await {}
+        }
+    };
+    // Whoever does not answer is left.
+    timeout(GOOD_BYE, good_bye).await.ok();
+}
+
+impl Close {
+    fn frame(self) -> Option<CloseFrame> {
+        let (code, reason) = match self {
+            Self::Gone => return None,
+            Self::Ended => (1000, "session ended".to_owned()),
+            Self::Shutdown => (1001, Drain::REASON.to_owned()),
+            Self::Failed(why) => (1011, why),
+        };
+        // A close frame has room for so much.
+        let reason: String = reason.chars().take(100).filter(char::is_ascii).collect();
+        Some(CloseFrame { code, reason: Utf8Bytes::from(reason) })
+    }
+}
+
+/// Tells the client what happens, and what became of its commands.
+async fn tell(
+    sink: &mut SplitSink<WebSocket, Message>,
+    mut reader: Reader,
+    mut replies: mpsc::Receiver<String>,
+) -> Close {
+    loop {
+        let quiet = sleep_until(Instant::now() + QUIET);
+        let sent = tokio::select! {
+            Some(reply) = replies.recv() => sink.send(Message::Text(reply.into())).await,
+            next = reader.next() => match next {
+                Ok(Some(part)) => send(sink, &part).await,
+                Ok(None) => return Close::Ended,
+                Err(error) => return Close::Failed(error.to_string()),
+            },
+            () = quiet => sink.send(Message::Ping(axum::body::Bytes::new())).await,
+        };
+        if sent.is_err() {
+            return Close::Gone;
+        }
+    }
+}
+
+async fn send(sink: &mut SplitSink<WebSocket, Message>, part: &Part) -> Result<(), axum::Error> {
+    for message in part.messages() {
+        // All that we write is UTF-8.
+        let text = Utf8Bytes::try_from(message.json.clone()).unwrap_or_default();
+        sink.feed(Message::Text(text)).await?;
+    }
+    sink.flush().await
+}
+
+/// Hears the client, until it goes.
+async fn listen(stream: &mut SplitStream<WebSocket>, client: &Client, replies: mpsc::Sender<String>) {
+    while let Some(Ok(message)) = stream.next().await {
+        let text = match &message {
+            Message::Text(text) => text.as_bytes(),
+            Message::Binary(bytes) => bytes,
+            Message::Ping(_) | Message::Pong(_) => continue,
+            Message::Close(_) => return,
+        };
+        let reply = client.obey(text).await;
+        let reply = serde_json::to_string(&reply).unwrap_or_default();
+        if replies.send(reply).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What a command is.
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: String,
+    /// Of a ping, comes back; of an approval, what is answered.
+    #[serde(default)]
+    id: Option<Value>,
+}
+
+/// What became of a command.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Reply {
+    Pong {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Value>,
+    },
+    Reply {
+        to: String,
+        ok: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<Problem>,
+    },
+}
+
+impl Client {
+    async fn obey(&self, text: &[u8]) -> Reply {
+        let kind = match parse::<Kind>(text) {
+            Ok(kind) => kind,
+            Err(problem) => return Reply::Reply { to: String::new(), ok: false, error: Some(problem) },
+        };
+        if kind.kind == "ping" {
+            return Reply::Pong { id: kind.id };
+        }
+        let error = self.command(&kind, text).await.err();
+        Reply::Reply { to: kind.kind, ok: error.is_none(), error }
+    }
+
+    async fn command(&self, kind: &Kind, text: &[u8]) -> Result<(), Problem> {
+        self.may_command().await?;
+        match kind.kind.as_str() {
+            "prompt" => self.service.prompt(&self.session, &parse::<PromptRequest>(text)?).await.map(drop),
+            "interrupt" => self.service.interrupt(&self.session).await.map(drop),
+            "cancel" => self.service.cancel(&self.session).await.map(drop),
+            "approval" => {
+                let request = kind.id.as_ref().and_then(Value::as_str);
+                let request = request.ok_or_else(|| Problem::bad_field("id", "which approval is answered"))?;
+                self.service.answer(&self.session, request, &parse::<ApprovalAnswer>(text)?).await.map(drop)
+            }
+            other => Err(Problem::bad_field(
+                "type",
+                &format!("`{other}` is not prompt, interrupt, cancel, approval or ping"),
+            )),
+        }
+    }
+
+    async fn may_command(&self) -> Result<(), Problem> {
+        match &self.caller {
+            Some(caller) => Ok(caller.may_command(crate::guard::Unseen::default()).await?),
+            None => Ok(()),
+        }
+    }
+}
