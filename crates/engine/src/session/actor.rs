@@ -84,9 +84,6 @@ pub(super) enum Outgoing {
     CloseInput,
 }
 
-/// So many events are committed at once, if that many come at once.
-const BATCH: usize = 1024;
-
 impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
@@ -170,7 +167,7 @@ impl Actor {
         self.arrived(first);
         while self.todo.is_empty()
             && self.outbox.is_empty()
-            && self.parts.journal.pending() < BATCH
+            && !self.parts.journal.is_full()
             && let Ok(next) = self.parts.arrivals.try_recv()
         {
             self.arrived(next);
@@ -286,7 +283,7 @@ impl Actor {
     }
 
     fn do_todo(&mut self) {
-        while self.parts.journal.pending() < BATCH
+        while !self.parts.journal.is_full()
             && let Some(effect) = self.todo.pop_front()
         {
             self.perform(effect);
