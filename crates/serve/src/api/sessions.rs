@@ -32,7 +32,7 @@ pub const OPERATIONS: &[Operation] = &[
         body: Some(schema::<SessionRequest>),
         largest: LARGEST_BODY,
         answers: &[Answer { status: 201, meaning: "It runs.", content: Content::Json(schema::<SessionView>) }],
-        refusals: &[404, 409, 422, 507],
+        refusals: &[404, 409, 507],
         handler: |method| on(method, create),
         ..Operation::NEW
     },
