@@ -79,6 +79,9 @@ fn folder_of(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
 pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let listeners = plan.listeners()?;
     let data = data::open(Some(plan.folder.clone()), plan.args.durable)?;
+    if let Some(token) = &plan.token {
+        data.engine.keep_secret(token.expose().to_owned());
+    }
     let service = data.service(plan.cwd.clone(), plan.roots.clone())?;
     let (private, drain) = (data.private(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
