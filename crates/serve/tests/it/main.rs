@@ -2,10 +2,19 @@
 
 #![cfg(test)]
 
+mod approvals;
+mod described;
 mod door;
+mod elsewhere;
+mod events;
+mod figures;
 mod guard_bodies;
 mod guard_entry;
 mod guard_pages;
 mod listen_end;
 mod listen_limits;
 mod listen_unix;
+mod refused;
+mod rig;
+mod sessions;
+mod steering;
