@@ -8,7 +8,7 @@ use switchboard_serve::{
     listen::{Address, Limits, ListenError, Listener, Server},
 };
 
-use super::{Serve, browser, greeting};
+use super::{Serve, browser, greeting, keep};
 use crate::{
     data::{self, Data},
     failure::Failure,
@@ -82,7 +82,7 @@ pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     if let Some(token) = &plan.token {
         data.engine.keep_secret(token.expose().to_owned());
     }
-    let service = data.service(plan.cwd.clone(), plan.roots.clone())?;
+    let service = data.service(plan.cwd.clone(), plan.roots.clone(), plan.args.max_sessions)?;
     let (private, drain) = (data.private(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
     let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };
@@ -90,6 +90,9 @@ pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let addresses: Vec<Address> = listeners.iter().map(Listener::address).collect();
     for listener in listeners {
         server.listen(listener, router.clone());
+    }
+    if let Some(age) = plan.args.keep.filter(|_| data.owner.is_some()) {
+        keep::keep(data.engine.log().clone(), age);
     }
     greeting::say(&addresses, plan.token.as_ref(), &data);
     if plan.args.open {
