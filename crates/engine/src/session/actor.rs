@@ -19,7 +19,7 @@ use super::{
     stop::Ladder,
     timers::{Due, Timers},
 };
-use crate::{Audience, Limits, Machine, supervise::Exit};
+use crate::{Audience, Limits, Machine, mask::Mask, supervise::Exit};
 
 /// What an actor is made of.
 pub(crate) struct Parts {
@@ -44,6 +44,8 @@ pub(crate) struct Parts {
     pub used: Usage,
     /// The agent counts turns itself.
     pub counts_turns: bool,
+    /// What is not to be kept of what comes and goes.
+    pub mask: Mask,
 }
 
 /// The actor of one session.
@@ -87,9 +89,9 @@ pub(super) enum Outgoing {
 impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
+            stderr: Stderr::new(parts.mask.clone()),
             parts,
             lines: BoundedLines::default(),
-            stderr: Stderr::default(),
             desk: Desk::default(),
             timers: Timers::default(),
             todo: VecDeque::new(),
@@ -207,7 +209,8 @@ impl Actor {
             Frame::Line(line) => self.hear(line),
             Frame::Piece { bytes, .. } => {
                 let mut events = Vec::new();
-                self.parts.translator.piece(bytes, (self.parts.machine.now)(), &mut events);
+                let bytes = self.parts.mask.cover(bytes);
+                self.parts.translator.piece(&bytes, (self.parts.machine.now)(), &mut events);
                 self.told(events);
             }
         }
@@ -215,7 +218,8 @@ impl Actor {
 
     /// The agent said something.
     pub(super) fn hear(&mut self, line: &[u8]) {
-        if let Some(record) = Record::live(line, (self.parts.machine.now)()) {
+        let line = self.parts.mask.cover(line);
+        if let Some(record) = Record::live(&line, (self.parts.machine.now)()) {
             self.record(&record);
         }
     }
