@@ -76,6 +76,6 @@ fn here(folder: &Path, session: &Session, words: Words) -> Result<ExitCode, Fail
         audience: run::audience(None, &terminal),
         ..StartRequest::default()
     };
-    let engine = data::engine(Some(folder.to_owned()))?;
-    run::perform(&engine, request, None, &Look { reasoning: true, ..Look::default() }, &terminal)
+    let data = data::open(Some(folder.to_owned()), false)?;
+    run::perform(&data, request, None, &Look { reasoning: true, ..Look::default() }, &terminal)
 }
