@@ -242,7 +242,6 @@ impl Engine {
             run
         });
         journal.change().run.clone_from(&run);
-        // What was set for this run holds for the next ones too.
         journal.change().config = continued.as_ref().map(|_| request.config.clone());
         if let Input::Text(text) = &prepared.launch.input {
             link.send_text(text);
