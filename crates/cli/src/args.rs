@@ -23,10 +23,12 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Run(Box<crate::run::Run>),
+    Serve(Box<crate::serve::Serve>),
     Sessions(crate::sessions::Sessions),
     Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),
+    Token(crate::token::Token),
     Completions(Completions),
 }
 

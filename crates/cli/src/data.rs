@@ -1,20 +1,41 @@
 //! The folder where sessions are kept, and the engine that works on it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io::Write as _, path::PathBuf, sync::Arc};
 
-use switchboard_engine::{Engine, this_process};
+use switchboard_engine::{Engine, Limits, this_process};
+use switchboard_event::ApprovalMode;
+use switchboard_serve::{Drain, Private, Service, Setup, private};
 use switchboard_store::{Log as _, Options, Store};
 
 use crate::{failure::Failure, host};
 
+/// The log, open to run sessions.
+pub struct Data {
+    /// What runs them.
+    pub engine: Engine,
+    /// Where all of it lies.
+    pub folder: PathBuf,
+    /// Our number among the processes that run sessions; none if the log cannot be written.
+    pub owner: Option<u64>,
+    owners: PathBuf,
+}
+
 /// Opens the log to run sessions, and ends what a crash left open.
-pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
-    let folder = host::data_folder(folder)?;
-    let options = Options { owner: Some(this_process()), ..Options::default() };
+pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
+    let folder = host::absolute(&host::data_folder(folder)?);
+    let options = Options { owner: Some(this_process()), durable, ..Options::default() };
     let store = Store::open(&folder, &options)?;
+    let (owner, owners) = (store.owner(), store.owners_folder());
     let engine = Engine::new(Arc::new(store), host::machine_with(folder.join("tmp"))?);
-    engine.recover()?;
-    Ok(engine)
+    if owner.is_some() {
+        engine.recover()?;
+    }
+    Ok(Data { engine, folder, owner, owners })
+}
+
+/// The same, where only the engine is wanted.
+pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
+    Ok(open(folder, false)?.engine)
 }
 
 /// Opens the log to look at sessions, or to delete some. What a crash left open is ended first, so that nothing is said
@@ -26,4 +47,40 @@ pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
         drop(engine(Some(folder))?);
     }
     Ok(Arc::new(store))
+}
+
+impl Data {
+    /// What can be asked of a server, with a folder for sessions that name none, and the folders in which they may work.
+    pub fn service(&self, cwd: PathBuf, roots: Vec<PathBuf>) -> Result<Service, Failure> {
+        Ok(Service::new(self.setup(cwd, roots)?))
+    }
+
+    /// Lets others steer the sessions that run here. Nobody begins others: we end with them.
+    pub fn door(&self) -> Result<Option<Private>, Failure> {
+        let service = Service::passing(self.setup(host::absolute(".".as_ref()), Vec::new())?);
+        Ok(self.private(&service))
+    }
+
+    fn setup(&self, cwd: PathBuf, roots: Vec<PathBuf>) -> Result<Setup, Failure> {
+        Ok(Setup {
+            engine: self.engine.clone(),
+            machine: host::machine_with(self.folder.join("tmp"))?,
+            data: self.folder.clone(),
+            owner: self.owner,
+            cwd,
+            roots,
+            limits: Limits::default(),
+            approval: ApprovalMode::Ask,
+            drain: Drain::new(),
+        })
+    }
+
+    /// Listens for other processes of ours, which steer our sessions. Where that cannot be, they cannot.
+    pub fn private(&self, service: &Service) -> Option<Private> {
+        let listening = private(&self.owners, self.owner?, service);
+        if let Err(error) = &listening {
+            drop(writeln!(std::io::stderr(), "warning: other commands cannot steer sessions of this one: {error}"));
+        }
+        listening.ok()
+    }
 }

@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_engine::StartError;
+use switchboard_serve::{guard::BadToken, listen::ListenError};
 use switchboard_store::StoreError;
 use thiserror::Error;
 
@@ -59,6 +60,12 @@ pub enum Failure {
     /// The log of sessions cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An address could not be had.
+    #[error("{}\nhint: {}", .0, .0.hint())]
+    Listen(#[from] ListenError),
+    /// There is no token that could let anybody in.
+    #[error(transparent)]
+    Token(#[from] BadToken),
     /// The log could not be written, and the session was stopped.
     #[error("the session was stopped, because it could not be written down: {0}")]
     Log(String),
@@ -78,6 +85,8 @@ impl Failure {
             Self::NoSession(_) | Self::SeveralSessions { .. } | Self::Refused(_) => 2,
             Self::Remote(error) => remote(error.kind),
             Self::Start(error) => refused(error),
+            Self::Token(_) => 2,
+            Self::Listen(_) => 4,
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
             Self::Store(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
         }

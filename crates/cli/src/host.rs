@@ -9,6 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use switchboard_engine::{Machine, is_root};
 use switchboard_event::{Id, Timestamp};
 use tokio::runtime::{Builder, Runtime};
@@ -78,12 +79,49 @@ pub fn home() -> Option<String> {
     std::env::home_dir().map(|home| home.to_string_lossy().into_owned()).filter(|home| !home.is_empty())
 }
 
-/// What runs everything that waits. One thread is enough for one session.
+/// What runs everything that waits. One thread is enough for one session; the one that shows it may have to wait for
+/// whoever reads.
 pub fn runtime() -> Result<Runtime, Failure> {
-    Builder::new_current_thread()
+    Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|cause| Failure::Machine(format!("cannot wait: {cause}")))
+}
+
+/// What runs a server: a thread for each core, and not too many.
+pub fn server_runtime() -> Result<Runtime, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Builder::new_multi_thread()
+        .worker_threads(cores.min(4))
+        .enable_all()
+        .build()
+        .map_err(|cause| Failure::Machine(format!("cannot wait: {cause}")))
+}
+
+/// Asks the system for as many open files as a server needs. Not for all that it would give: agents inherit the limit,
+/// and some programs go through every number up to it.
+pub fn allow_many_files() {
+    const ENOUGH: u64 = 16 << 10;
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+    if limit.current.is_some_and(|current| current < most) {
+        // With fewer, fewer clients are served.
+        setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..limit }).ok();
+    }
+}
+
+/// We were started to go on when the terminal is gone.
+pub fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
+/// A variable of the environment, if it says anything.
+pub fn variable(name: &str) -> Option<String> {
+    let found = std::env::vars_os().find(|(key, _)| key == name);
+    found.and_then(|(_, value)| value.into_string().ok()).filter(|value| !value.is_empty())
 }
 
 /// Colours are wanted, as far as the environment says.

@@ -11,8 +11,10 @@ mod input;
 mod offered;
 mod run;
 mod schema;
+mod serve;
 mod sessions;
 mod terminal;
+mod token;
 mod translate;
 mod view;
 mod watch;
@@ -22,16 +24,21 @@ use std::{io::Write as _, process::ExitCode};
 use args::{Args, Command};
 use clap::Parser as _;
 
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
         return code;
     }
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Token(args) => token::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match result {

@@ -64,7 +64,7 @@ pub struct SessionConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_tools: Option<Vec<String>>,
     /// How many turns the agent may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::whole", skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// MCP servers that the agent gets beside its own, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -129,5 +129,26 @@ impl SessionConfig {
             server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| MASK.clone_into(value));
         }
         config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SessionConfig;
+
+    #[test]
+    fn a_whole_number_may_have_a_fraction_of_zero() {
+        let turns = |text: &str| {
+            let config = serde_json::from_str::<SessionConfig>(&format!(r#"{{"maxTurns":{text}}}"#));
+            config.ok().map(|config| config.max_turns)
+        };
+        for (text, read) in
+            [("3", Some(Some(3))), ("3.0", Some(Some(3))), ("1e3", Some(Some(1000))), ("null", Some(None))]
+        {
+            assert_eq!(turns(text), read, "{text}");
+        }
+        for text in ["3.5", "-1", "1e300", "4294967296", "\"3\"", "[]"] {
+            assert_eq!(turns(text), None, "{text}");
+        }
     }
 }

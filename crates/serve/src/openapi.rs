@@ -127,6 +127,9 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         };
         if let (Some(described), Some(response)) = (described, response.as_object_mut()) {
             response.insert("content".to_owned(), described);
+            if *status == 201 {
+                response.insert("links".to_owned(), links(operation.path));
+            }
         }
         responses.insert(status.to_string(), response);
     }
@@ -134,4 +137,15 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         responses.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
     }
     Value::Object(responses)
+}
+
+/// What can be done with what was created: all operations on it.
+fn links(path: &str) -> Value {
+    let below = format!("{path}/{{id}}");
+    let fits = |operation: &&Operation| operation.path.starts_with(&below) && operation.path.matches('{').count() == 1;
+    let link = |operation: &Operation| {
+        let parameters = json!({ "id": "$response.body#/id" });
+        (operation.name.to_owned(), json!({ "operationId": operation.name, "parameters": parameters }))
+    };
+    GROUPS.iter().copied().flatten().filter(fits).map(link).collect::<Map<_, _>>().into()
 }

@@ -4,31 +4,31 @@
 
 use std::{path::Path, time::Duration};
 
-use axum::Router;
-
 use crate::{
+    Service,
     guard::{Guard, Rate, Rules},
-    listen::{Drain, Limits, ListenError, Listener, Server},
+    listen::{Limits, ListenError, Listener, Server},
 };
 
 /// A private socket, for as long as it is held.
 pub struct Private(Server);
 
-/// Serves a router on the private socket `NUMBER.sock` in the folder of the owners.
+/// Serves on the private socket `NUMBER.sock` in the folder of the owners.
 ///
 /// # Errors
 /// If the socket cannot be made.
-pub fn private(owners: &Path, number: u64, router: Router, drain: Drain) -> Result<Private, ListenError> {
+pub fn private(owners: &Path, number: u64, service: &Service) -> Result<Private, ListenError> {
     let listener = Listener::unix(&owners.join(format!("{number}.sock")))?;
     let guard = Guard::new(Rules { rate: Rate::Unlimited, ..Rules::default() });
-    let mut server = Server::new(Limits::default(), drain);
-    server.listen(listener, guard.around(router));
+    let mut server = Server::new(Limits::default(), service.drain().clone());
+    server.listen(listener, guard.around(service.router()));
     Ok(Private(server))
 }
 
 impl Private {
-    /// Removes the socket, and lets those who are connected come to an end.
-    pub async fn close(self, within: Duration) -> bool {
-        self.0.close(within).await
+    /// Removes the socket. Those who are connected may hear the rest of what they follow, and are then told to go.
+    pub async fn close(mut self, within: Duration) -> bool {
+        self.0.stop().await;
+        self.0.idle(within / 2).await || self.0.close(within / 2).await
     }
 }

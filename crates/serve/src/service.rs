@@ -237,7 +237,7 @@ fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
     };
     let bad = |why: String| {
         let detail = format!("cannot work in {}: {why}", wanted.display());
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_folder", detail)
+        Problem::new(StatusCode::CONFLICT, "bad_folder", detail)
     };
     let free = roots.is_empty();
     let real = std::fs::canonicalize(wanted).map_err(|error| if free { bad(error.to_string()) } else { outside() })?;

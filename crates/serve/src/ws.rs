@@ -198,7 +198,7 @@ impl Client {
 
     async fn may_command(&self) -> Result<(), Problem> {
         match &self.caller {
-            Some(caller) => Ok(caller.may_command(crate::guard::Unseen::default()).await?),
+            Some(caller) => Ok(caller.may_command().await?),
             None => Ok(()),
         }
     }

@@ -3,31 +3,36 @@
 mod args;
 mod here;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use switchboard_dialects::Dialect;
-use switchboard_engine::{Audience, Engine, Outcome, StartRequest};
+use switchboard_engine::{Audience, Outcome, StartRequest};
 use switchboard_event::EndReason;
-use switchboard_store::Filter;
 
 pub use args::{Run, image, text};
 
 use crate::{
-    data, dialects,
+    data::{self, Data},
+    dialects,
     failure::Failure,
-    host,
+    host, sessions,
     terminal::Terminal,
     watch::{self, Look, Signals, Writer},
 };
+
+/// For those who still read what the session said last.
+const PARTING: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
     let terminal = Terminal::new();
     let mut request = args.request(audience(dialect, &terminal))?;
-    let engine = data::engine(args.data.clone())?;
-    request.resume = args.resume.as_deref().map(|what| find(&engine, what)).transpose()?;
-    perform(&engine, request, dialect, &args.look(), &terminal)
+    let data = data::open(args.data.clone(), false)?;
+    if let Some(what) = &args.resume {
+        request.resume = Some(sessions::find(&**data.engine.log(), what)?.id);
+    }
+    perform(&data, request, dialect, &args.look(), &terminal)
 }
 
 /// Who is there to be asked.
@@ -37,7 +42,7 @@ pub fn audience(dialect: Option<&Dialect>, terminal: &Terminal) -> Audience {
 
 /// Runs a session here to its end, and shows it.
 pub fn perform(
-    engine: &Engine,
+    data: &Data,
     request: StartRequest,
     dialect: Option<&Dialect>,
     look: &Look,
@@ -45,7 +50,9 @@ pub fn perform(
 ) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
-        let session = engine.start(request).await?;
+        // Before anybody can see the session, so that whoever sees it can reach it.
+        let private = data.door()?;
+        let session = data.engine.start(request).await?;
         let mut follower = session.follow();
         let written = match dialect {
             Some(dialect) => watch::write(&mut follower, &session, Writer::new(dialect), &mut signals).await,
@@ -56,14 +63,12 @@ pub fn perform(
             drop(session.cancel().await);
         }
         let outcome = session.outcome().await;
+        if let Some(private) = private {
+            private.close(PARTING).await;
+        }
         written?;
         ended(&outcome)
     })
-}
-
-/// The session that is meant.
-fn find(engine: &Engine, what: &str) -> Result<switchboard_event::Id, Failure> {
-    Ok(engine.log().find(what, &Filter::default())?.id)
 }
 
 /// How it ended, as an exit code.

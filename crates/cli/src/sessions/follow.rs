@@ -14,7 +14,8 @@ use super::{
     there::There,
 };
 use crate::{
-    data, dialects,
+    data,
+    dialects,
     failure::Failure,
     host, offered, run,
     terminal::Terminal,

@@ -12,7 +12,13 @@ use switchboard_engine::StartRequest;
 use switchboard_store::{Session, Store};
 
 use super::{found, process, say};
-use crate::{data, failure::Failure, host, run, terminal::Terminal, watch::Look};
+use crate::{
+    data,
+    failure::Failure,
+    host, run,
+    terminal::Terminal,
+    watch::Look,
+};
 
 /// Give a session something more to do
 ///
@@ -76,6 +82,6 @@ fn here(folder: &Path, session: &Session, words: Words) -> Result<ExitCode, Fail
         audience: run::audience(None, &terminal),
         ..StartRequest::default()
     };
-    let engine = data::engine(Some(folder.to_owned()))?;
-    run::perform(&engine, request, None, &Look { reasoning: true, ..Look::default() }, &terminal)
+    let data = data::open(Some(folder.to_owned()), false)?;
+    run::perform(&data, request, None, &Look { reasoning: true, ..Look::default() }, &terminal)
 }

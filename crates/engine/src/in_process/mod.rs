@@ -103,12 +103,8 @@ impl InProcess {
 
     fn page(&self, query: &SessionQuery) -> Result<SessionPage, AgentError> {
         let limit = usize::try_from(query.limit.unwrap_or(50)).unwrap_or(50);
-        let mut found = Vec::new();
-        for state in states(query.state) {
-            let filter = Filter { state, limit: Some(limit + 1), ..words::filter(query) };
-            found.extend(self.engine.log().sessions(&filter).map_err(|error| of_store(&error))?);
-        }
-        found.sort_by_key(|stored| std::cmp::Reverse(stored.number));
+        let filter = Filter { states: states(query.state), limit: Some(limit + 1), ..words::filter(query) };
+        let mut found = self.engine.log().sessions(&filter).map_err(|error| of_store(&error))?;
         let more = found.len() > limit;
         found.truncate(limit);
         let next = found.last().map(|last| last.number.to_string()).filter(|_| more);
@@ -122,13 +118,13 @@ impl InProcess {
 }
 
 /// The states of the log that are wanted; nothing means any.
-fn states(state: Option<SessionState>) -> Vec<Option<State>> {
+fn states(state: Option<SessionState>) -> Vec<State> {
     match state {
-        None | Some(SessionState::Other) => vec![None],
-        Some(SessionState::Running) => vec![Some(State::Running), Some(State::Waiting), Some(State::Idle)],
-        Some(SessionState::Done) => vec![Some(State::Done)],
-        Some(SessionState::Failed) => vec![Some(State::Failed)],
-        Some(SessionState::Cancelled) => vec![Some(State::Cancelled)],
+        None | Some(SessionState::Other) => Vec::new(),
+        Some(SessionState::Running) => vec![State::Running, State::Waiting, State::Idle],
+        Some(SessionState::Done) => vec![State::Done],
+        Some(SessionState::Failed) => vec![State::Failed],
+        Some(SessionState::Cancelled) => vec![State::Cancelled],
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
 use switchboard_agents::{Feed, HttpRequest};
@@ -24,11 +24,11 @@ use crate::supervise::{Control, Exit, Running, Signal};
 /// Something that came.
 pub enum Arrival {
     /// The agent said this much.
-    Stdout(Vec<u8>),
+    Stdout(Bytes),
     /// The agent will say no more.
     StdoutEnd,
     /// The agent said this beside.
-    Stderr(Vec<u8>),
+    Stderr(Bytes),
     /// The agent will say no more beside.
     StderrEnd,
     /// The agent's process ended.
@@ -214,15 +214,16 @@ async fn write(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<Vec<u
 async fn read(
     mut from: impl AsyncRead + Unpin,
     to: mpsc::Sender<Arrival>,
-    arrival: fn(Vec<u8>) -> Arrival,
+    arrival: fn(Bytes) -> Arrival,
     end: Arrival,
 ) {
+    let mut buffer = BytesMut::new();
     loop {
-        let mut chunk = Vec::with_capacity(CHUNK);
-        match from.read_buf(&mut chunk).await {
+        // What was handed on and is done with is used again.
+        buffer.reserve(CHUNK);
+        match from.read_buf(&mut buffer).await {
             Ok(length) if length > 0 => {
-                chunk.shrink_to_fit();
-                if to.send(arrival(chunk)).await.is_err() {
+                if to.send(arrival(buffer.split().freeze())).await.is_err() {
                     return;
                 }
             }

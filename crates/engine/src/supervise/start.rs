@@ -31,6 +31,9 @@ use super::{
     wire::Report,
 };
 
+/// How much an agent may have said that we have not read.
+const OUTPUT: usize = 256 << 10;
+
 /// Why an agent was not started. Nothing of it is left.
 #[derive(Debug, Error)]
 pub enum StartError {
@@ -107,6 +110,8 @@ pub async fn start(exe: &Path, spec: Spec) -> Result<Running, StartError> {
     let (orders, execs) = Socket::pair()?;
     let (stdin, agents_stdin) = input(spec.stdin)?;
     let ((stdout, agents_stdout), (stderr, agents_stderr)) = (io::pipe()?, io::pipe()?);
+    // An agent that says much need not stop so often. If there are too many large pipes, the usual size will do.
+    rustix::pipe::fcntl_setpipe_size(&stdout, OUTPUT).ok();
     // What the two processes will need waits in their sockets before they are there.
     handover::send(&control, Some(&execs.into()))?;
     handover::send(&orders, agents_stdin.as_ref())?;

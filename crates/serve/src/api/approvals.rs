@@ -32,7 +32,7 @@ pub const OPERATIONS: &[Operation] = &[
                       request stays open.",
         body: Some(schema::<ApprovalAnswer>),
         answers: &[Answer { status: 200, meaning: "It counts.", content: Content::Json(schema::<Answered>) }],
-        refusals: &[404, 409, 422, 507],
+        refusals: &[404, 409, 507],
         handler: |method| on(method, answer),
         ..Operation::NEW
     },

@@ -47,7 +47,7 @@ struct EventsQuery {
     #[schemars(range(min = 1, max = 10_000), extend("default" = 100))]
     limit: Option<u32>,
     /// The dialect of the messages.
-    #[schemars(schema_with = "dialect_name")]
+    #[schemars(schema_with = "board_dialect")]
     dialect: Option<String>,
     /// Only of events behind this `seq`.
     #[schemars(range(min = 0, max = 9_007_199_254_740_992_u64))]
@@ -69,10 +69,19 @@ struct EventsPage {
     last_seq: u64,
 }
 
-/// The name of a dialect.
-pub fn dialect_name(_: &mut SchemaGenerator) -> Schema {
+/// The name of a dialect, on a wire that is a board's.
+pub fn board_dialect(_: &mut SchemaGenerator) -> Schema {
+    dialect_name(Surface::Board)
+}
+
+/// The name of a dialect, on a stream.
+pub fn stream_dialect(_: &mut SchemaGenerator) -> Schema {
+    dialect_name(Surface::Stream)
+}
+
+fn dialect_name(surface: Surface) -> Schema {
     let names: Vec<_> = DIALECTS.iter().map(|dialect| json!(dialect.name)).collect();
-    json_schema!({ "type": "string", "enum": names, "default": usual(Surface::Board).name })
+    json_schema!({ "type": "string", "enum": names, "default": usual(surface).name })
 }
 
 /// The dialect that is asked for, or the usual one of a wire.

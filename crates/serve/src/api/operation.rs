@@ -72,10 +72,10 @@ pub struct Operation {
 }
 
 /// How every operation may refuse.
-pub const REFUSALS: &[u16] = &[400, 401, 403, 421, 429, 500, 503];
+pub const REFUSALS: &[u16] = &[400, 401, 403, 408, 413, 414, 421, 429, 431, 500, 503];
 
 /// What an operation with a body may refuse it with.
-pub const BODY_REFUSALS: &[u16] = &[408, 413, 415];
+pub const BODY_REFUSALS: &[u16] = &[415];
 
 /// A body without images.
 const SMALL: usize = 1 << 20;

@@ -22,7 +22,7 @@ const ACCEPTED: &[Answer] =
 
 /// What all of them are.
 const STEERING: Operation =
-    Operation { method: Method::Post, answers: ACCEPTED, refusals: &[404, 409, 422, 507], ..Operation::NEW };
+    Operation { method: Method::Post, answers: ACCEPTED, refusals: &[404, 409, 507], ..Operation::NEW };
 
 /// The operations of this group.
 pub const OPERATIONS: &[Operation] = &[

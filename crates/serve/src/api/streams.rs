@@ -15,7 +15,7 @@ use serde::Deserialize;
 use switchboard_dialects::{Surface, usual};
 
 use super::{
-    events::{chosen, dialect_name},
+    events::{board_dialect, chosen, stream_dialect},
     operation::{Answer, Content, Method, Operation, schema},
 };
 use crate::{
@@ -65,7 +65,7 @@ pub const OPERATIONS: &[Operation] = &[
                       so. The last event is the end of the session, exactly once. Who hangs up ends the session.",
         body: Some(schema::<RunRequest>),
         answers: &[Answer { status: 200, meaning: "The stream.", content: Content::Text("text/event-stream") }],
-        refusals: &[404, 409, 422, 507],
+        refusals: &[404, 409, 507],
         handler: |method| on(method, run),
         ..Operation::NEW
     },
@@ -75,7 +75,7 @@ pub const OPERATIONS: &[Operation] = &[
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct StreamQuery {
     /// The dialect of the messages.
-    #[schemars(schema_with = "dialect_name")]
+    #[schemars(schema_with = "stream_dialect")]
     dialect: Option<String>,
     /// Only of events behind this `seq`.
     #[schemars(range(min = 0, max = 9_007_199_254_740_992_u64))]
@@ -85,8 +85,20 @@ struct StreamQuery {
     offset: Option<u64>,
 }
 
-/// How to follow a session over WebSocket.
-type SocketQuery = StreamQuery;
+/// How to follow a session over WebSocket. Only for its schema: it differs in the dialect that is usual.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is of use")]
+struct SocketQuery {
+    /// The dialect of the messages.
+    #[schemars(schema_with = "board_dialect")]
+    dialect: Option<String>,
+    /// Only of events behind this `seq`.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_992_u64))]
+    after: Option<u64>,
+    /// From this message on, counted from 0.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_992_u64))]
+    offset: Option<u64>,
+}
 
 impl StreamQuery {
     fn begin(&self, last_seen: Option<u64>) -> Result<Begin, Problem> {

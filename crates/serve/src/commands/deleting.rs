@@ -10,6 +10,9 @@ use crate::{Problem, Service, foreign, service::Place, view::Standing};
 /// How long whoever asks has to wait at most.
 const WAITING: Duration = Duration::from_millis(4600);
 
+/// How long an agent may take to end when it is told to, before it is killed.
+const ENDING: Duration = Duration::from_millis(2500);
+
 /// What became of a session that is to be deleted.
 pub enum Deleted {
     /// It is gone.
@@ -45,7 +48,10 @@ impl Service {
                 Place::Here(session) => {
                     // One that has ended by itself meanwhile is no failure.
                     drop(session.cancel().await);
-                    session.outcome().await;
+                    if tokio::time::timeout(ENDING, session.outcome()).await.is_err() {
+                        drop(session.kill().await);
+                        session.outcome().await;
+                    }
                 }
                 Place::Ended(_) => {
                     let wanted = id.to_owned();

@@ -32,7 +32,10 @@ pub enum Unseen {
 
 /// Who is at the other end of a connection. Comes with every request, as an extension.
 #[derive(Clone)]
-pub struct Caller(Arc<Inner>);
+pub struct Caller {
+    inner: Arc<Inner>,
+    unseen: Unseen,
+}
 
 struct Inner {
     peer: Peer,
@@ -61,26 +64,32 @@ impl Caller {
             Peer::Unix { pid: None, .. } => Some(Verdict::Outside),
             Peer::Tcp { .. } => None,
         };
-        Self(Arc::new(Inner { peer, lookout, verdict: OnceCell::new_with(verdict) }))
+        let inner = Arc::new(Inner { peer, lookout, verdict: OnceCell::new_with(verdict) });
+        Self { inner, unseen: Unseen::default() }
+    }
+
+    /// What becomes of it if it cannot be seen.
+    pub(super) fn if_unseen(&mut self, unseen: Unseen) {
+        self.unseen = unseen;
     }
 
     /// Whether the caller may change anything: sessions may not command sessions.
     ///
     /// # Errors
     /// If it may not.
-    pub async fn may_command(&self, unseen: Unseen) -> Result<(), Refusal> {
-        match self.0.verdict.get_or_init(|| self.look()).await {
+    pub async fn may_command(&self) -> Result<(), Refusal> {
+        match self.inner.verdict.get_or_init(|| self.look()).await {
             Verdict::Outside => Ok(()),
             Verdict::Session => Err(Refusal::FromSession),
-            Verdict::Unknown if unseen == Unseen::Allowed => Ok(()),
+            Verdict::Unknown if self.unseen == Unseen::Allowed => Ok(()),
             Verdict::Unknown => Err(Refusal::Unseen),
         }
     }
 
     async fn look(&self) -> Verdict {
-        match self.0.peer {
+        match self.inner.peer {
             Peer::Tcp { theirs, .. } if !is_here(theirs.ip()) => Verdict::Outside,
-            Peer::Tcp { theirs, ours } => self.0.lookout.look().await.judge(theirs, ours),
+            Peer::Tcp { theirs, ours } => self.inner.lookout.look().await.judge(theirs, ours),
             Peer::Unix { .. } => Verdict::Unknown,
         }
     }

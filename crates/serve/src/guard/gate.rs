@@ -102,9 +102,11 @@ impl Guard {
             return Ok(Passed::Answered(answer));
         }
         self.authenticate(&mut request, peer, from)?;
+        let caller = request.extensions_mut().get_mut::<Caller>().ok_or(Refusal::Unseen)?;
+        caller.if_unseen(self.0.unseen);
+        let caller = caller.clone();
         if !auth::is_safe(request.method()) {
-            let caller = request.extensions().get::<Caller>().cloned().ok_or(Refusal::Unseen)?;
-            caller.may_command(self.0.unseen).await?;
+            caller.may_command().await?;
         }
         let (request, cut) = self.0.bodies.watch(request)?;
         Ok(Passed::On(request, cut))

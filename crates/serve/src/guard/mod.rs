@@ -15,6 +15,7 @@ mod rate;
 mod refusal;
 mod token;
 
+pub use body::Bodies;
 pub use caller::{Caller, Lookout, Unseen};
 pub use gate::{Guard, Rules};
 pub use rate::Rate;

@@ -116,7 +116,19 @@ fn turn_away(stream: Stream, places: &Arc<Semaphore>) {
 
 #[cfg(test)]
 mod tests {
-    use super::FULL;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::{FULL, prepare};
+
+    #[tokio::test]
+    async fn nothing_is_held_back_on_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (served, _) = listener.accept().await.unwrap();
+        assert!(!served.nodelay().unwrap());
+        assert_eq!(prepare(&served).unwrap(), client.peer_addr().unwrap());
+        assert!(served.nodelay().unwrap());
+    }
 
     #[test]
     fn the_refusal_is_as_long_as_it_says() {

@@ -66,11 +66,16 @@ impl Server {
         self.accepting.shutdown().await;
     }
 
+    /// Waits until all connections have ended by themselves, for so long at most. Says whether they have.
+    pub async fn idle(&self, within: Duration) -> bool {
+        timeout(within, self.places.acquire_many(self.limits.connections)).await.is_ok()
+    }
+
     /// Tells everybody to come to an end, and waits until all connections have, for so long at most. Says whether they
     /// have.
     pub async fn close(mut self, within: Duration) -> bool {
         self.stop().await;
         self.drain.begin();
-        timeout(within, self.places.acquire_many(self.limits.connections)).await.is_ok()
+        self.idle(within).await
     }
 }

@@ -35,7 +35,7 @@ impl SessionRequest {
             return known.ok_or_else(|| Problem::bad_field("agentType", "which agent? GET /api/agents lists them"));
         };
         if named.any(|other| other != agent) {
-            return Err(Problem::bad_field("agentType", "the request names two different agents"));
+            return Err(Problem::conflict("two_agents", "agentType: the request names two different agents"));
         }
         let known = AGENTS.iter().any(|known| known.name == agent);
         let unknown = || {

@@ -18,6 +18,10 @@ pub fn agent_name(_: &mut SchemaGenerator) -> Schema {
 pub fn named_agent(schema: &mut Schema) {
     let named = |field: &str| json!({ "required": [field], "properties": { (field): { "type": "string" } } });
     schema.insert("anyOf".to_owned(), json!([named("agentType"), named("agentId"), named("sessionId")]));
+    // Only what is continued has a copy.
+    let copied = json!({ "required": ["fork"], "properties": { "fork": { "const": true } } });
+    schema.insert("if".to_owned(), copied);
+    schema.insert("then".to_owned(), named("sessionId"));
 }
 
 /// The settings, with the bounds that requests have to keep.

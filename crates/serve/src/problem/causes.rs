@@ -1,4 +1,5 @@
-//! Which of our errors is which problem. Nothing that a client can cause is a fault of the server.
+//! Which of our errors is which problem. Nothing that a client can cause is a fault of the server: what makes no sense
+//! is a 400, what makes sense and cannot be done as things are is a 409.
 
 use std::io;
 
@@ -18,8 +19,8 @@ impl From<StartError> for Problem {
             StartError::NotInstalled { .. } => (StatusCode::CONFLICT, "not_installed"),
             StartError::NoSuchProgram { .. } => (StatusCode::CONFLICT, "no_such_program"),
             StartError::TooOld { .. } => (StatusCode::CONFLICT, "too_old"),
-            StartError::BadFolder { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_folder"),
-            StartError::Unsupported(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unsupported"),
+            StartError::BadFolder { .. } => (StatusCode::CONFLICT, "bad_folder"),
+            StartError::Unsupported(_) => (StatusCode::CONFLICT, "unsupported"),
             StartError::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             StartError::NoSession(_) => (StatusCode::CONFLICT, "not_resumable"),
             StartError::Running(_) => (StatusCode::CONFLICT, "running"),
@@ -37,10 +38,10 @@ impl From<StartError> for Problem {
 fn launch(error: &supervise::StartError) -> (StatusCode, &'static str) {
     match error {
         supervise::StartError::NotFound { .. } => (StatusCode::CONFLICT, "no_such_program"),
-        supervise::StartError::Directory { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_folder"),
+        supervise::StartError::Directory { .. } => (StatusCode::CONFLICT, "bad_folder"),
         supervise::StartError::Confinement { .. } => (StatusCode::CONFLICT, "no_sandbox"),
         supervise::StartError::Supervisor(_) => (StatusCode::SERVICE_UNAVAILABLE, "cannot_start"),
-        _ => (StatusCode::UNPROCESSABLE_ENTITY, "cannot_start"),
+        _ => (StatusCode::CONFLICT, "cannot_start"),
     }
 }
 
@@ -76,7 +77,7 @@ impl From<CommandError> for Problem {
     fn from(error: CommandError) -> Self {
         let (status, code) = match &error {
             CommandError::Ended => (StatusCode::CONFLICT, "ended"),
-            CommandError::Unsupported(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unsupported"),
+            CommandError::Unsupported(_) => (StatusCode::CONFLICT, "unsupported"),
             CommandError::NotOpen => (StatusCode::CONFLICT, "not_open"),
             CommandError::BadAnswer(_) => (StatusCode::BAD_REQUEST, "bad_answer"),
         };

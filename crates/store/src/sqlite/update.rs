@@ -26,6 +26,9 @@ pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: 
     if let Some(run) = run {
         write_run(connection, number, run)?;
     }
+    // What sessions are found by is kept beside the settings.
+    let project = config.as_ref().and_then(|config| config.project_id.as_deref());
+    let cwd = config.as_ref().and_then(|config| config.working_directory.as_deref());
     let config = config.as_ref().map(|config| json(session, "config", config)).transpose()?;
     let how = end.as_ref().map(|end| json(session, "end", &end.how)).transpose()?;
     let is_empty = state.is_none() && how.is_none() && agent_session.is_none() && title.is_none();
@@ -37,6 +40,7 @@ pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: 
             "UPDATE sessions SET state = coalesce(?2, state), open = coalesce(?3, open),
                  agent_session = coalesce(?4, agent_session), title = coalesce(?5, title),
                  config = coalesce(?6, config), carry = coalesce(?7, carry),
+                 project = coalesce(?10, project), cwd = coalesce(?11, cwd),
                  ended = CASE ?3 WHEN 1 THEN NULL WHEN 0 THEN coalesce(?8, updated) ELSE ended END,
                  ending = CASE ?3 WHEN 1 THEN NULL WHEN 0 THEN ?9 ELSE ending END
              WHERE number = ?1",
@@ -51,6 +55,8 @@ pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: 
             carry.as_ref().map(|carry| carry.get()),
             end.as_ref().map(|end| end.at.as_micros()),
             how,
+            project,
+            cwd,
         ))?;
     Ok(())
 }

@@ -1,0 +1,129 @@
+//! Who gets in, and who does not.
+
+use switchboard_serve::{
+    guard::{Rate, Rules},
+    listen::Limits,
+};
+
+use crate::door::{Door, TOKEN, rules};
+
+const BEARER: &str = "Authorization: Bearer TOKEN";
+const COOKIE: &str = "Cookie: switchboard=TOKEN";
+const UPGRADE: [&str; 4] = [
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+];
+
+#[tokio::test]
+async fn a_right_token_is_needed_for_all_but_a_few() {
+    let door = Door::open();
+    for (line, headers, status) in [
+        ("GET /api/sessions", &[][..], 401),
+        ("GET /api/sessions?token=TOKEN", &[], 401),
+        ("GET /api/sessions", &["Authorization: Bearer TOKENx"], 401),
+        ("GET /api/sessions", &["Authorization: Basic TOKEN"], 401),
+        ("GET /nowhere", &[], 401),
+        ("DELETE /api/health", &[], 401),
+        ("OPTIONS /api/sessions", &[], 401),
+        ("GET /assetsx", &[], 401),
+        ("GET /assets/../api/sessions", &[], 404),
+        ("GET /?token=wrong", &[], 401),
+        ("GET /api/sessions", &[BEARER], 200),
+        ("GET /api/sessions", &[COOKIE], 200),
+        ("GET /nowhere", &[BEARER], 404),
+        ("GET /api/health", &[], 200),
+        ("HEAD /api/health", &[], 200),
+        ("GET /", &[], 200),
+    ] {
+        let answer = door.head(line, headers).await;
+        assert_eq!(answer.status, status, "{line} {headers:?}");
+        assert_eq!(answer.head.contains("www-authenticate: bearer"), status == 401, "{line} {headers:?}");
+        assert!(!answer.body.contains(TOKEN) && !answer.head.contains(TOKEN), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_websocket_takes_the_token_in_its_address() {
+    let door = Door::open();
+    let ask = async |line: &str, more: &[&str]| {
+        let headers: String = UPGRADE.iter().chain(more).map(|header| format!("{header}\r\n")).collect();
+        let mut stream = door.connect().await;
+        let request = format!("{line} HTTP/1.1\r\nHost: HOST\r\n{headers}\r\n");
+        let request = request.replace("HOST", &door.address.to_string()).replace("TOKEN", TOKEN);
+        status(&mut stream, &request).await
+    };
+    assert_eq!(ask("GET /ws/x?token=TOKEN", &[]).await, 101);
+    assert_eq!(ask("GET /ws/x", &[BEARER]).await, 101);
+    assert_eq!(ask("GET /ws/x", &[COOKIE, "Origin: http://HOST"]).await, 101);
+    assert_eq!(ask("GET /ws/x", &[]).await, 401);
+    assert_eq!(ask("GET /ws/x?token=wrong", &[]).await, 401);
+    // A browser says where its page is from; who does not is none, and then has no cookie to send.
+    assert_eq!(ask("GET /ws/x", &[COOKIE]).await, 403);
+    assert_eq!(ask("GET /ws/x?token=TOKEN", &["Origin: http://evil.example"]).await, 403);
+}
+
+/// The status alone: a connection that was upgraded stays open.
+async fn status(stream: &mut tokio::net::TcpStream, request: &str) -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut begin = [0; 12];
+    stream.read_exact(&mut begin).await.unwrap();
+    String::from_utf8_lossy(&begin).split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn the_link_moves_the_token_into_a_cookie() {
+    let door = Door::open();
+    let answer = door.head("GET /?token=TOKEN", &[]).await;
+    assert_eq!(answer.status, 303);
+    assert!(answer.head.contains("location: /\r\n") && answer.head.contains("referrer-policy: no-referrer"));
+    let cookie = answer.head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap().to_owned();
+    for part in ["path=/", "httponly", "samesite=strict"] {
+        assert!(cookie.split("; ").any(|found| found == part), "{cookie}");
+    }
+    let kept = format!("Cookie: other=1; {}", cookie.split(';').next().unwrap());
+    let page = door.head("GET /", &[&kept]).await;
+    assert!(page.body.contains("/openapi.json") && page.head.contains("content-type: text/html"));
+    assert!(!door.head("GET /", &[]).await.body.contains("/openapi.json"));
+}
+
+#[tokio::test]
+async fn who_guesses_waits_and_who_knows_does_not() {
+    let door = Door::open();
+    let mut told = Vec::new();
+    for _ in 0..60 {
+        told.push(door.head("GET /api/sessions", &["Authorization: Bearer wrong"]).await);
+    }
+    assert_eq!(told[0].code(), "unauthorized");
+    let late = told.iter().find(|answer| answer.status == 429).expect("never told to wait");
+    assert_eq!(late.code(), "too_many_failures");
+    assert!(late.head.contains("retry-after: "), "{}", late.head);
+    assert_eq!(door.head("GET /api/sessions", &[BEARER]).await.status, 200);
+}
+
+#[tokio::test]
+async fn who_asks_too_often_is_told_to_wait() {
+    let few = Rules { rate: Rate::PerSecond(std::num::NonZeroU32::MIN), ..rules() };
+    let door = Door::with(few, Limits::default());
+    let mut told = Vec::new();
+    for _ in 0..20 {
+        told.push(door.head("GET /api/health", &[]).await);
+    }
+    assert_eq!(told[0].status, 200);
+    let late = told.iter().find(|answer| answer.status == 429).expect("never told to wait");
+    assert_eq!(late.code(), "too_many_requests");
+    assert!(late.head.contains("retry-after: "), "{}", late.head);
+}
+
+#[tokio::test]
+async fn without_a_token_everybody_is_in_but_pages_of_others() {
+    let door = Door::with(Rules::default(), Limits::default());
+    assert_eq!(door.head("GET /api/sessions", &[]).await.status, 200);
+    assert_eq!(door.head("POST /api/sessions", &["Content-Length: 0"]).await.status, 200);
+    let page = ["Content-Length: 0", "Origin: http://evil.example"];
+    assert_eq!(door.head("POST /api/sessions", &page).await.code(), "foreign_origin");
+    let page = ["Content-Length: 0", "Sec-Fetch-Site: cross-site"];
+    assert_eq!(door.head("POST /api/sessions", &page).await.code(), "forged");
+}

@@ -1,0 +1,20 @@
+//! The server as its clients see it: a real router on a real log, with the built-in agents.
+
+#![cfg(test)]
+
+mod approvals;
+mod described;
+mod door;
+mod elsewhere;
+mod events;
+mod figures;
+mod guard_bodies;
+mod guard_entry;
+mod guard_pages;
+mod listen_end;
+mod listen_limits;
+mod listen_unix;
+mod refused;
+mod rig;
+mod sessions;
+mod steering;
