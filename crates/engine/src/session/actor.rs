@@ -194,6 +194,9 @@ impl Actor {
             Arrival::Stream(SseEvent::Opened) => self.signal(Signal::StreamOpened),
             Arrival::Stream(SseEvent::Data(data)) => self.hear(&data),
             Arrival::Stream(SseEvent::Closed(_)) => self.signal(Signal::StreamClosed),
+            Arrival::Message(message) => self.hear(message.as_bytes()),
+            Arrival::MessagesEnd(Ok(())) => self.signal(Signal::StreamEnded),
+            Arrival::MessagesEnd(Err(error)) => self.lost(&error),
         }
     }
 
