@@ -102,17 +102,11 @@ impl List {
             project: self.project.clone(),
             cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
             text: self.text.clone(),
+            states: self.state.map(|only| only.states().to_vec()).unwrap_or_default(),
             limit,
             ..Filter::default()
         };
-        let Some(only) = self.state else { return log.sessions(&filter) };
-        let mut found = Vec::new();
-        for state in only.states() {
-            found.extend(log.sessions(&Filter { state: Some(*state), ..filter.clone() })?);
-        }
-        found.sort_by_key(|session| std::cmp::Reverse(session.number));
-        found.truncate(limit.unwrap_or(usize::MAX));
-        Ok(found)
+        log.sessions(&filter)
     }
 
     /// Says what is to be said of a list that is empty, or is not all.
