@@ -250,10 +250,7 @@ impl Engine {
             run
         });
         journal.change().run.clone_from(&run);
-        if continued.is_some() {
-            // What was set for this run holds for the next ones too.
-            journal.change().config = Some(request.config.clone());
-        }
+        journal.change().config = continued.as_ref().map(|_| request.config.clone());
         if let Input::Text(text) = &prepared.launch.input {
             link.send_text(text);
             link.close_input();

@@ -86,6 +86,7 @@ impl Prepared {
             std::fs::copy(from, to).map_err(|cause| StartError::Files { path: from.clone(), cause })?;
         }
         let mut env = machine.env.clone();
+        env.retain(|name, _| !is_token(name));
         if confined {
             env.insert("TMPDIR".to_owned(), private.path().to_string_lossy().into_owned());
             self.remarks.push("the sandbox does not limit the network".to_owned());
@@ -122,6 +123,11 @@ impl Prepared {
         };
         self.remarks.push(format!("the sandbox is weaker than asked for: {missing}"));
     }
+}
+
+/// A token for a server that only built-in agents speak to: no process gets it.
+fn is_token(name: &str) -> bool {
+    name.starts_with("SWITCHBOARD_") && name.ends_with("_TOKEN")
 }
 
 /// An agent's own folder: one that is not there yet is made, since the agent could not do it from inside.

@@ -86,9 +86,6 @@ pub(super) enum Outgoing {
     CloseInput,
 }
 
-/// So many events are committed at once, if that many come at once.
-const BATCH: usize = 1024;
-
 impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
@@ -172,7 +169,7 @@ impl Actor {
         self.arrived(first);
         while self.todo.is_empty()
             && self.outbox.is_empty()
-            && self.parts.journal.pending() < BATCH
+            && !self.parts.journal.is_full()
             && let Ok(next) = self.parts.arrivals.try_recv()
         {
             self.arrived(next);
@@ -197,6 +194,9 @@ impl Actor {
             Arrival::Stream(SseEvent::Opened) => self.signal(Signal::StreamOpened),
             Arrival::Stream(SseEvent::Data(data)) => self.hear(&data),
             Arrival::Stream(SseEvent::Closed(_)) => self.signal(Signal::StreamClosed),
+            Arrival::Message(message) => self.hear(message.as_bytes()),
+            Arrival::MessagesEnd(Ok(())) => self.signal(Signal::StreamEnded),
+            Arrival::MessagesEnd(Err(error)) => self.lost(&error),
         }
     }
 
@@ -290,7 +290,7 @@ impl Actor {
     }
 
     fn do_todo(&mut self) {
-        while self.parts.journal.pending() < BATCH
+        while !self.parts.journal.is_full()
             && let Some(effect) = self.todo.pop_front()
         {
             self.perform(effect);
