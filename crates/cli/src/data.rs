@@ -50,9 +50,19 @@ pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
 }
 
 impl Data {
-    /// What can be asked of us, with a folder for sessions that name none, and the folders in which they may work.
+    /// What can be asked of a server, with a folder for sessions that name none, and the folders in which they may work.
     pub fn service(&self, cwd: PathBuf, roots: Vec<PathBuf>) -> Result<Service, Failure> {
-        Ok(Service::new(Setup {
+        Ok(Service::new(self.setup(cwd, roots)?))
+    }
+
+    /// Lets others steer the sessions that run here. Nobody begins others: we end with them.
+    pub fn door(&self) -> Result<Option<Private>, Failure> {
+        let service = Service::passing(self.setup(host::absolute(".".as_ref()), Vec::new())?);
+        Ok(self.private(&service))
+    }
+
+    fn setup(&self, cwd: PathBuf, roots: Vec<PathBuf>) -> Result<Setup, Failure> {
+        Ok(Setup {
             engine: self.engine.clone(),
             machine: host::machine_with(self.folder.join("tmp"))?,
             data: self.folder.clone(),
@@ -62,7 +72,7 @@ impl Data {
             limits: Limits::default(),
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
-        }))
+        })
     }
 
     /// Listens for other processes of ours, which steer our sessions. Where that cannot be, they cannot.

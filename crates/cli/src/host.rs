@@ -79,9 +79,11 @@ pub fn home() -> Option<String> {
     std::env::home_dir().map(|home| home.to_string_lossy().into_owned()).filter(|home| !home.is_empty())
 }
 
-/// What runs everything that waits. One thread is enough for one session.
+/// What runs everything that waits. One thread is enough for one session; the one that shows it may have to wait for
+/// whoever reads.
 pub fn runtime() -> Result<Runtime, Failure> {
-    Builder::new_current_thread()
+    Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|cause| Failure::Machine(format!("cannot wait: {cause}")))

@@ -31,6 +31,22 @@ impl AgentError {
         Self { kind, message: message.into(), hint: None, code: None, native_error: None, agent_type: None }
     }
 
+    /// An error from a text that may end with a hint, as our errors print themselves.
+    #[must_use]
+    pub fn from_text(kind: AgentErrorKind, text: &str) -> Self {
+        match text.split_once("\nhint: ") {
+            Some((message, hint)) => Self::new(kind, message).with_hint(hint),
+            None => Self::new(kind, text),
+        }
+    }
+
+    /// The same with the name by which it is known for ever.
+    #[must_use]
+    pub fn with_code(mut self, code: &str) -> Self {
+        self.code = Some(code.into());
+        self
+    }
+
     /// The same with what a person can do about it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -5,6 +5,7 @@ mod engine;
 pub mod find;
 mod follow;
 mod hub;
+mod in_process;
 mod inspect;
 mod machine;
 mod owner;
@@ -17,6 +18,7 @@ pub mod supervise;
 
 pub use engine::Engine;
 pub use hub::{Follower, Look, Slice};
+pub use in_process::InProcess;
 pub use inspect::{Inspected, Installed, glance, inspect};
 pub use machine::{Machine, is_root};
 pub use owner::this_process;

@@ -27,7 +27,7 @@ fn main() -> Outcome<()> {
     for durable in [false, true] {
         writeln!(stdout(), "durable: {durable}")?;
         let store = open(&folder.join(if durable { "durable" } else { "normal" }), durable)?;
-        for (size, rows) in [(1, 20_000), (16, 200_000), (256, 400_000)] {
+        for (size, rows) in [(1, 20_000), (16, 200_000), (256, 400_000), (1_024, 400_000)] {
             many(&store, size, if durable { rows / 10 } else { rows })?;
         }
         paced(&store, Duration::ZERO, 1_000)?;

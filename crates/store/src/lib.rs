@@ -8,16 +8,20 @@
 //! * Several processes share a folder. A session belongs to one of them, which holds a lock file as long as it lives;
 //!   only that process appends. [`Log::take_over`] gives the sessions of dead processes to exactly one of the others.
 
+mod checkpoint;
 mod chunk;
 mod error;
 mod log;
 mod process;
+mod retention;
 mod session;
 mod sqlite;
 
+pub use checkpoint::{At, Checkpoint};
 pub use chunk::{Chunk, ChunkBuilder};
 pub use error::StoreError;
 pub use log::{Batch, Done, Log, Page, Row};
 pub use process::{Abandoned, Owner, Process, Registered, Run};
+pub use retention::Retention;
 pub use session::{End, Filter, NewSession, Session, State, Update};
 pub use sqlite::{Options, Store};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use switchboard_event::{Event, Id};
+use switchboard_event::{Event, Id, Timestamp};
 
-use crate::{Abandoned, Chunk, Filter, NewSession, Run, Session, StoreError, Update};
+use crate::{Abandoned, At, Checkpoint, Chunk, Filter, NewSession, Retention, Run, Session, StoreError, Update};
 
 /// Is called once, when a batch is committed or refused, and always. It runs on the thread that writes, so it hands on
 /// the news and returns.
@@ -103,6 +103,25 @@ pub trait Log: Send + Sync {
     /// # Errors
     /// If there is none, if it is open, or if the log cannot be written.
     fn delete(&self, session: &str) -> Result<(), StoreError>;
+
+    /// Deletes the sessions that need not be kept, those that ended first before the others; never one that is open, or
+    /// that was opened again meanwhile. Gives those that it deleted. This can take a while; others write in between.
+    ///
+    /// # Errors
+    /// If the log cannot be read or written. Some sessions may be deleted then.
+    fn expire(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError>;
+
+    /// Keeps a projection of a session, for [`Log::checkpoint`]. Any process may do so, whoever runs the session. Returns
+    /// at once. It may be lost, and is not kept if there is one at that place already, or if the events that it has seen
+    /// are not committed: who finds none begins farther back.
+    fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint);
+
+    /// The last projection of that dialect and version that was saved at a place or before it.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    fn checkpoint(&self, session: &str, dialect: &str, version: &str, at: At)
+    -> Result<Option<Checkpoint>, StoreError>;
 
     /// The events of a page.
     ///

@@ -27,6 +27,12 @@ pub enum State {
 }
 
 impl State {
+    /// The states of a session that has not ended.
+    pub const OPEN: [Self; 3] = [Self::Running, Self::Waiting, Self::Idle];
+
+    /// The states of a session that has ended.
+    pub const FINAL: [Self; 3] = [Self::Done, Self::Failed, Self::Cancelled];
+
     /// The session has ended. A follow-up opens it again.
     #[must_use]
     pub fn is_final(self) -> bool {
@@ -183,12 +189,16 @@ pub struct Filter {
     pub project: Option<String>,
     /// That work in this folder.
     pub cwd: Option<String>,
-    /// In this state.
-    pub state: Option<State>,
+    /// In one of these states; in any, if there are none.
+    pub states: Vec<State>,
     /// With this text in the title or the prompt, whatever the case of its letters.
     pub text: Option<String>,
     /// Whose id, or the agent's own id, begins with this.
     pub prefix: Option<String>,
+    /// Created at this time or later.
+    pub since: Option<Timestamp>,
+    /// Created before this time.
+    pub until: Option<Timestamp>,
     /// With a smaller number than this: the last one of the page before.
     pub before: Option<u64>,
     /// So many at most.

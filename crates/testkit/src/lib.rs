@@ -8,6 +8,7 @@ pub mod dice;
 pub mod fake;
 pub mod generate;
 pub mod ledger;
+pub mod load;
 pub mod minimise;
 pub mod model;
 pub mod mutate;

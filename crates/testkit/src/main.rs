@@ -28,6 +28,8 @@ enum Command {
     List(commands::list::List),
     Model(commands::model::Model),
     Stage(commands::stage::Stage),
+    #[command(subcommand)]
+    Load(commands::load::Load),
     Fake(commands::fake::Fake),
     #[command(hide = true)]
     FakeChild(commands::fake::FakeChild),
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::list::run(&args).map(success),
         Command::Model(args) => commands::model::run(&args).map(success),
         Command::Stage(args) => commands::stage::run(&args).map(success),
+        Command::Load(args) => commands::load::run(&args).map(success),
         Command::Fake(args) => commands::fake::run(&args),
         Command::FakeChild(args) => commands::fake::run_child(&args).map(success),
     };

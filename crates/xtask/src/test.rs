@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::{
     live,
+    load::{self, Build},
     process::{cargo, is_there, output, program, run as run_program, testkit},
     steps::{self, Outcome, Step},
 };
@@ -18,6 +19,9 @@ const STEPS: &[Step] = &[
     Step { name: "examples in the documentation", run: doc_tests },
     Step { name: "completions in a real shell", run: completions },
     Step { name: "ten seconds of spoiled streams", run: fuzz },
+    Step { name: "readers, crowds and crashes of a server, in small", run: load },
+    Step { name: "bad and slow clients of a server, in small", run: abuse },
+    Step { name: "requests made from the server's own description", run: schema },
     Step { name: "the real agents against scripted models", run: live::all },
 ];
 
@@ -53,4 +57,24 @@ fn completions() -> anyhow::Result<Outcome> {
 
 fn fuzz() -> anyhow::Result<Outcome> {
     run_program(&mut testkit(&["fuzz", "--seconds", "10"])?).map(|()| Outcome::Passed)
+}
+
+/// Chance is the same every time, so that what fails once fails again; the long runs are `soak` and `fuzz`.
+fn load() -> anyhow::Result<Outcome> {
+    let cases: &[&[&str]] = &[
+        &["readers", "--deltas", "20000", "--readers", "5"],
+        &["readers", "--deltas", "5000", "--wire", "sse", "--hop", "500"],
+        &["crowd", "--sessions", "20", "--agents", "4", "--deltas", "10"],
+        &["crash", "--kills", "5", "--sessions", "8", "--seed", "1"],
+    ];
+    load::cases(Build::Debug, cases).map(|()| Outcome::Passed)
+}
+
+fn abuse() -> anyhow::Result<Outcome> {
+    let abuse = ["abuse", "--requests", "150", "--frames", "150", "--slow", "100", "--slow-for", "2", "--seed", "1"];
+    load::cases(Build::Debug, &[&abuse]).map(|()| Outcome::Passed)
+}
+
+fn schema() -> anyhow::Result<Outcome> {
+    load::schema(Build::Debug, &["--examples", "5"])
 }

@@ -3,13 +3,11 @@
 mod args;
 mod here;
 
-use std::{path::Path, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use switchboard_dialects::Dialect;
-use switchboard_engine::{Audience, Engine, Outcome, StartRequest};
+use switchboard_engine::{Audience, Outcome, StartRequest};
 use switchboard_event::EndReason;
-use switchboard_serve::Private;
-use switchboard_store::Filter;
 
 pub use args::{Run, image, text};
 
@@ -17,7 +15,7 @@ use crate::{
     data::{self, Data},
     dialects,
     failure::Failure,
-    host,
+    host, sessions,
     terminal::Terminal,
     watch::{self, Look, Signals, Writer},
 };
@@ -31,7 +29,9 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let terminal = Terminal::new();
     let mut request = args.request(audience(dialect, &terminal))?;
     let data = data::open(args.data.clone(), false)?;
-    request.resume = args.resume.as_deref().map(|what| find(&data.engine, what)).transpose()?;
+    if let Some(what) = &args.resume {
+        request.resume = Some(sessions::find(&**data.engine.log(), what)?.id);
+    }
     perform(&data, request, dialect, &args.look(), &terminal)
 }
 
@@ -50,7 +50,8 @@ pub fn perform(
 ) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
-        let private = listen(data)?;
+        // Before anybody can see the session, so that whoever sees it can reach it.
+        let private = data.door()?;
         let session = data.engine.start(request).await?;
         let mut follower = session.follow();
         let written = match dialect {
@@ -68,17 +69,6 @@ pub fn perform(
         written?;
         ended(&outcome)
     })
-}
-
-/// Lets other commands steer the session, for as long as it runs.
-fn listen(data: &Data) -> Result<Option<Private>, Failure> {
-    let service = data.service(host::absolute(Path::new(".")), Vec::new())?;
-    Ok(data.private(&service))
-}
-
-/// The session that is meant.
-fn find(engine: &Engine, what: &str) -> Result<switchboard_event::Id, Failure> {
-    Ok(engine.log().find(what, &Filter::default())?.id)
 }
 
 /// How it ended, as an exit code.

@@ -97,22 +97,15 @@ pub fn run(args: &List, data: Option<PathBuf>) -> Result<(), Failure> {
 impl List {
     fn sessions(&self, log: &dyn Log, limit: Option<usize>) -> Result<Vec<Session>, StoreError> {
         let cwd = self.cwd.as_ref().map(|cwd| std::fs::canonicalize(cwd).unwrap_or_else(|_| host::absolute(cwd)));
-        let filter = Filter {
+        log.sessions(&Filter {
             agent: self.agent.clone(),
             project: self.project.clone(),
             cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
+            states: self.state.map(|state| state.states().to_vec()).unwrap_or_default(),
             text: self.text.clone(),
             limit,
             ..Filter::default()
-        };
-        let Some(only) = self.state else { return log.sessions(&filter) };
-        let mut found = Vec::new();
-        for state in only.states() {
-            found.extend(log.sessions(&Filter { state: Some(*state), ..filter.clone() })?);
-        }
-        found.sort_by_key(|session| std::cmp::Reverse(session.number));
-        found.truncate(limit.unwrap_or(usize::MAX));
-        Ok(found)
+        })
     }
 
     /// Says what is to be said of a list that is empty, or is not all.

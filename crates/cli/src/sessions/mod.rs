@@ -27,6 +27,8 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
+pub use found::find;
+
 /// List, follow, steer and delete sessions
 ///
 /// Works from any terminal for all sessions of the data folder, whichever process runs them. A session is named by its

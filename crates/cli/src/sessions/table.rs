@@ -102,6 +102,6 @@ mod tests {
         assert_eq!(folder("/home/me", home), "~");
         assert_eq!(folder("/home/me/project", home), "~/project");
         assert_eq!(folder("/home/mean", home), "/home/mean");
-        assert_eq!(folder("/a/very/long/path/to/some/project", home), "…ry/long/path/to/some/project");
+        assert_eq!(folder("/a/very/long/path/to/some/project", home), "…y/long/path/to/some/project");
     }
 }

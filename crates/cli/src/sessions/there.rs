@@ -33,7 +33,7 @@ impl There {
         let Some(session) = self.log.session(&self.id)? else { return Ok(()) };
         let Some(remote) = process::of(&self.data, &session)? else { return Ok(()) };
         match remote.answer(&self.id, &answer.request, &said(answer)).await {
-            Err(error) if error.code.as_deref() == Some("not_open") => Ok(()),
+            Err(error) if matches!(error.code.as_deref(), Some("not_open" | "ended")) => Ok(()),
             other => other.map_err(Failure::Remote),
         }
     }

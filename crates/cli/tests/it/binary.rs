@@ -7,11 +7,31 @@ use std::{
     thread,
 };
 
-/// Starts the program with pipes to all sides.
+/// The program, not started yet.
 #[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts the program")]
-pub fn start(args: &[&str]) -> Child {
+pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(args);
+    command
+}
+
+/// The same with a terminal of its own to come, which `setsid` makes its controlling one. It has no colours, so that
+/// what it shows can be looked for.
+#[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts the program")]
+pub fn command_on_terminal(args: &[&str]) -> Command {
+    let mut command = Command::new("setsid");
+    command
+        .args(["--ctty", env!("CARGO_BIN_EXE_switchboard")])
+        .args(args)
+        .env("TERM", "xterm-256color")
+        .env("NO_COLOR", "1");
+    command
+}
+
+/// Starts the program with pipes to all sides.
+pub fn start(args: &[&str]) -> Child {
+    let mut command = command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 

@@ -104,9 +104,6 @@ impl From<HttpError> for AgentError {
 
 impl From<AddressError> for AgentError {
     fn from(error: AddressError) -> Self {
-        let text = error.to_string();
-        let (message, hint) =
-            text.split_once("\nhint: ").map_or((text.as_str(), None), |(text, hint)| (text, Some(hint)));
-        Self { hint: hint.map(Into::into), ..Self::new(AgentErrorKind::ConnectionFailed, message) }
+        Self::from_text(AgentErrorKind::ConnectionFailed, &error.to_string())
     }
 }

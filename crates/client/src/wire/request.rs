@@ -12,7 +12,7 @@ use super::Answer;
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionRequest {
     /// The agent.
-    #[serde(skip_serializing_if = "String::is_empty", alias = "agentId")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_type: String,
     /// What it shall do.
     pub prompt: String,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use switchboard_event::{Id, SessionConfig, Timestamp};
+use switchboard_event::{EndReason, Id, SessionConfig, Timestamp};
 
 /// What has become of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,7 +70,6 @@ pub struct SessionView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<Activity>,
     /// The agent.
-    #[serde(alias = "agentId")]
     pub agent_type: String,
     /// What the work belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,8 +100,8 @@ pub struct SessionView {
     /// The `seq` of its last event.
     pub events: u64,
     /// How it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub reason: Option<EndReason>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "message")]
     pub error: Option<String>,
@@ -110,6 +109,11 @@ pub struct SessionView {
     pub here: bool,
     /// How many approvals are open.
     pub approvals: u64,
+}
+
+/// A reason that a later server knows is none here.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EndReason>, D::Error> {
+    Ok(Option::<Value>::deserialize(deserializer)?.and_then(|reason| serde_json::from_value(reason).ok()))
 }
 
 /// An error is a text, or an object that has one.
@@ -163,6 +167,8 @@ mod tests {
         assert_eq!((&*view.id, view.state), ("1", SessionState::Done));
         let view: SessionView = serde_json::from_str(r#"{"id":"1","state":"resting","new":{},"error":null}"#).unwrap();
         assert_eq!((view.state, view.error), (SessionState::Other, None));
+        let both = r#"{"agentType":"a","agentId":"a","error":{"code":"unknown","message":"m"},"reason":"failed"}"#;
+        assert_eq!(serde_json::from_str::<SessionView>(both).unwrap().agent_type, "a");
         let error = |text: &str| serde_json::from_str::<SessionView>(text).unwrap().error.unwrap();
         assert_eq!(error(r#"{"error":"boom"}"#), "boom");
         assert_eq!(error(r#"{"error":{"code":"x","message":"boom"}}"#), "boom");

@@ -5,5 +5,6 @@
 mod approvals;
 mod ends;
 mod following;
+mod in_process;
 mod rig;
 mod turns;

@@ -185,33 +185,27 @@ fn page(
 }
 
 fn chunk(log: &dyn Log, query: &ListQuery, before: Option<u64>, limit: usize) -> Result<Vec<Stored>, StoreError> {
-    let mut found = Vec::new();
-    for state in states(query.state) {
-        found.extend(log.sessions(&Filter {
-            agent: query.agent.clone(),
-            project: query.project.clone(),
-            cwd: query.cwd.clone(),
-            state,
-            text: query.text.clone(),
-            prefix: None,
-            before,
-            limit: Some(limit),
-        })?);
-    }
-    found.sort_by_key(|stored| std::cmp::Reverse(stored.number));
-    found.truncate(limit);
-    Ok(found)
+    log.sessions(&Filter {
+        agent: query.agent.clone(),
+        project: query.project.clone(),
+        cwd: query.cwd.clone(),
+        states: states(query.state),
+        text: query.text.clone(),
+        before,
+        limit: Some(limit),
+        ..Filter::default()
+    })
 }
 
-/// The states of the log that a state of the list means; one that is nothing means any.
-fn states(state: Option<ListState>) -> Vec<Option<Doing>> {
+/// The states of the log that a state of the list means; none means any.
+fn states(state: Option<ListState>) -> Vec<Doing> {
     match state {
-        None => vec![None],
-        Some(ListState::Running) => vec![Some(Doing::Running), Some(Doing::Waiting), Some(Doing::Idle)],
-        Some(ListState::Waiting) => vec![Some(Doing::Waiting)],
-        Some(ListState::Idle) => vec![Some(Doing::Idle)],
-        Some(ListState::Done) => vec![Some(Doing::Done)],
-        Some(ListState::Failed) => vec![Some(Doing::Failed)],
-        Some(ListState::Cancelled) => vec![Some(Doing::Cancelled)],
+        None => Vec::new(),
+        Some(ListState::Running) => Doing::OPEN.to_vec(),
+        Some(ListState::Waiting) => vec![Doing::Waiting],
+        Some(ListState::Idle) => vec![Doing::Idle],
+        Some(ListState::Done) => vec![Doing::Done],
+        Some(ListState::Failed) => vec![Doing::Failed],
+        Some(ListState::Cancelled) => vec![Doing::Cancelled],
     }
 }

@@ -5,17 +5,12 @@ use std::sync::Arc;
 use switchboard_dialects::{Dialect, Projection};
 use switchboard_engine::{Follower, Look};
 use switchboard_event::Id;
-use switchboard_store::{Log, StoreError};
+use switchboard_store::{At, Checkpoint, Log, StoreError};
 
 use super::{Begin, Passage};
 
 /// So many events lie between two checkpoints.
 const EVERY: u64 = 4096;
-
-pub enum At {
-    Seq(u64),
-    Message(u64),
-}
 
 /// A projection and how far it has come.
 pub struct State {
@@ -43,7 +38,12 @@ impl Subject {
             let (At::Seq(seq) | At::Message(seq)) = at;
             return Ok(State { projection: (self.dialect.projection)(), seq, count: seq, saved: seq });
         }
-        Ok(State { projection: (self.dialect.projection)(), seq: 0, count: 0, saved: 0 })
+        let found = self.log.checkpoint(&self.session, self.dialect.name, &self.dialect.version(), at)?;
+        let resumed = found.and_then(|found| {
+            let projection = (self.dialect.restore)(&found.state)?;
+            Some(State { projection, seq: found.seq, count: found.messages, saved: found.seq })
+        });
+        Ok(resumed.unwrap_or_else(|| State { projection: (self.dialect.projection)(), seq: 0, count: 0, saved: 0 }))
     }
 
     /// Keeps a checkpoint, if it is time for one.
@@ -52,6 +52,19 @@ impl Subject {
             return;
         }
         state.saved = state.seq;
+        // Without a checkpoint, whoever returns begins farther back.
+        if let Ok(saved) = state.projection.save() {
+            self.log.save_checkpoint(
+                &self.session,
+                Checkpoint {
+                    dialect: self.dialect.name.to_owned(),
+                    version: self.dialect.version(),
+                    seq: state.seq,
+                    messages: state.count,
+                    state: saved,
+                },
+            );
+        }
     }
 }
 

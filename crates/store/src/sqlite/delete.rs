@@ -1,9 +1,9 @@
-//! Removing the events of deleted sessions, a little at a time, so that others can write in between. What a crash
+//! Removing the events and the checkpoints of deleted sessions, a little at a time, so that others can write in between. What a crash
 //! leaves undone is done by the next process that opens the log.
 
 use std::collections::VecDeque;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params};
 
 use super::{
     checkpoint::Checkpointer,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::StoreError;
 
-/// About so many bytes of events are removed at a time.
+/// About so many bytes are removed at a time.
 const PORTION: u64 = 1 << 20;
 
 /// So many pages of the file are given back at a time.
@@ -55,15 +55,32 @@ impl Sweeper {
 /// Removes a portion of a session's events, and gives pages of the file back. Says whether that was all.
 fn remove(connection: &Connection, session: u64) -> Result<bool, StoreError> {
     let transaction = file::begin(connection)?;
-    let last = last_of_portion(&transaction, session)?;
-    let range = (Place { number: session, seq: 0 }, last.unwrap_or_default());
-    transaction.prepare_cached("DELETE FROM events WHERE place BETWEEN ?1 AND ?2")?.execute(range)?;
-    if last.is_none() {
+    let was_all = !remove_events(&transaction, session)? && !remove_checkpoints(&transaction, session)?;
+    if was_all {
         transaction.prepare_cached("DELETE FROM garbage WHERE session = ?1")?.execute([session])?;
     }
     let given_back = vacuum(&transaction)?;
     transaction.commit()?;
-    Ok(last.is_none() && given_back == 0)
+    Ok(was_all && given_back == 0)
+}
+
+/// Removes some events. Says whether there were any.
+fn remove_events(connection: &Connection, session: u64) -> Result<bool, StoreError> {
+    let places = "SELECT place, octet_length(body) FROM events WHERE place BETWEEN ?1 AND ?2 ORDER BY place";
+    let all = (Place { number: session, seq: 0 }, Place { number: session, seq: SEQ });
+    let Some(last) = last_of_portion(connection, places, all)? else { return Ok(false) };
+    connection.prepare_cached("DELETE FROM events WHERE place BETWEEN ?1 AND ?2")?.execute((all.0, last))?;
+    Ok(true)
+}
+
+/// Removes some checkpoints. Says whether there were any.
+fn remove_checkpoints(connection: &Connection, session: u64) -> Result<bool, StoreError> {
+    let rows = "SELECT rowid, octet_length(state) FROM checkpoints WHERE session = ?1 ORDER BY rowid";
+    let Some(last) = last_of_portion(connection, rows, [session])? else { return Ok(false) };
+    connection
+        .prepare_cached("DELETE FROM checkpoints WHERE session = ?1 AND rowid <= ?2")?
+        .execute((session, last))?;
+    Ok(true)
 }
 
 /// Gives free pages back to the disk. Says how many.
@@ -77,11 +94,10 @@ fn vacuum(connection: &Connection) -> Result<i64, StoreError> {
     Ok(before - free()?)
 }
 
-/// The place up to which a session's events make a portion; nothing if there are none.
-fn last_of_portion(connection: &Connection, session: u64) -> Result<Option<i64>, StoreError> {
-    let mut select = connection
-        .prepare_cached("SELECT place, octet_length(body) FROM events WHERE place BETWEEN ?1 AND ?2 ORDER BY place")?;
-    let mut rows = select.query((Place { number: session, seq: 0 }, Place { number: session, seq: SEQ }))?;
+/// The key up to which rows make a portion; nothing if there are none. The question gives keys and sizes.
+fn last_of_portion(connection: &Connection, question: &str, about: impl Params) -> Result<Option<i64>, StoreError> {
+    let mut select = connection.prepare_cached(question)?;
+    let mut rows = select.query(about)?;
     let (mut last, mut bytes) = (None, 0);
     while let Some(row) = rows.next()? {
         last = Some(row.get(0)?);

@@ -14,7 +14,7 @@ use super::{checkpoint::BACKSTOP, store::Options};
 use crate::StoreError;
 
 /// What brings the log from each format to the next. The first makes it from nothing.
-const FORMATS: &[&str] = &[include_str!("schema.sql")];
+const FORMATS: &[&str] = &[include_str!("schema.sql"), include_str!("format2.sql")];
 
 /// The format that this version writes.
 const FORMAT: i64 = FORMATS.len() as i64;
@@ -72,6 +72,24 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
 /// A connection that moves the write-ahead log into the file.
 pub(super) fn checkpointer(path: &Path) -> Result<Connection, StoreError> {
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+}
+
+/// Moves the write-ahead log into the file, so that the file becomes as small as it can be, and empties it. Who writes
+/// has to wait for the second half of that, so most is moved in the first. If somebody is in the way all the time, it
+/// is left for later.
+pub(super) fn give_back(path: &Path) -> Result<(), StoreError> {
+    let connection = checkpointer(path)?;
+    for how in ["PASSIVE", "TRUNCATE"] {
+        let question = format!("PRAGMA wal_checkpoint({how})");
+        for _ in 0..500 {
+            let is_busy: bool = connection.query_row(&question, [], |row| row.get(0))?;
+            if !is_busy {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
 }
 
 /// Begins to write. Another process may have changed the format since the log was opened.

@@ -13,8 +13,8 @@ use std::{
 use rusqlite::Connection;
 use switchboard_event::Id;
 
-use super::{checkpoint::Checkpointer, delete::Sweeper, file, owners::Owners, write::Scene};
-use crate::{Abandoned, Chunk, NewSession, StoreError, Update};
+use super::{checkpoint::Checkpointer, delete::Sweeper, expire::Ended, file, owners::Owners, write::Scene};
+use crate::{Abandoned, Checkpoint, Chunk, NewSession, StoreError, Update};
 
 /// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
 const GROUP: usize = 1 << 20;
@@ -26,6 +26,8 @@ pub(super) enum Work {
     Append(Id, Arc<Chunk>, Box<Update>),
     TakeOver,
     Delete(Id),
+    Expire(Ended),
+    Save(Id, Box<Checkpoint>),
 }
 
 /// What came of it.

@@ -3,10 +3,12 @@
 
 mod checkpoint;
 mod delete;
+mod expire;
 mod file;
 mod group;
 mod owners;
 mod read;
+mod saved;
 mod store;
 mod update;
 mod write;

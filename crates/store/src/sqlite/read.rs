@@ -2,7 +2,7 @@
 //! keeps the write-ahead log from being moved for long.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -19,6 +19,9 @@ use crate::{Filter, Page, Process, Row, Run, Session, State, StoreError};
 /// So many connections are kept; when more read at once, more are made and closed again.
 const KEPT: usize = 4;
 
+/// Larger than the number of any session.
+const LAST: u64 = i64::MAX.unsigned_abs();
+
 /// The largest `seq`.
 pub(super) const SEQ: u64 = (1 << 40) - 1;
 
@@ -32,6 +35,10 @@ pub(super) struct Readers {
 impl Readers {
     pub fn new(path: PathBuf) -> Self {
         Self { path, idle: Mutex::new(Vec::new()) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Lends a connection.
@@ -110,15 +117,22 @@ pub(super) fn open_of(connection: &Connection, owner: Option<u64>) -> Result<Vec
 
 pub(super) fn sessions(connection: &Connection, filter: &Filter) -> Result<Vec<Session>, StoreError> {
     let mut select = connection.prepare_cached(select_sessions!(
-        "WHERE (?1 IS NULL OR number < ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR project = ?3)
-         AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state = ?5)
+        "WHERE number < ?1 AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR project = ?3)
+         AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state IN (SELECT value FROM json_each(?5)))
          AND (?6 IS NULL OR substr(id, 1, length(?6)) = ?6 OR substr(agent_session, 1, length(?6)) = ?6)
          AND (?7 IS NULL OR instr(lower(coalesce(title, '') || char(10) || prompt), lower(?7)) > 0)
-         ORDER BY number DESC LIMIT coalesce(?8, -1)"
+         AND created BETWEEN ?8 AND ?9
+         ORDER BY number DESC LIMIT coalesce(?10, -1)"
     ))?;
-    let Filter { agent, project, cwd, state, text, prefix, before, limit } = filter;
-    let state = state.map(State::name);
-    let found = select.query_map((before, agent, project, cwd, state, prefix, text, limit), to_session)?;
+    let Filter { agent, project, cwd, states, text, prefix, since, until, before, limit } = filter;
+    let states: Vec<_> = states.iter().map(|state| state.name()).collect();
+    let states = (!states.is_empty()).then(|| switchboard_event::raw(&states));
+    let (states, before) = (states.as_deref().map(RawValue::get), before.unwrap_or(LAST));
+    let since = since.map_or(i64::MIN, Timestamp::as_micros);
+    // The end does not belong to it.
+    let until = until.map_or(i64::MAX, |until| until.as_micros().saturating_sub(1));
+    let found =
+        select.query_map((before, agent, project, cwd, states, prefix, text, since, until, limit), to_session)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 

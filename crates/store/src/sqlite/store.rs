@@ -6,13 +6,20 @@ use std::{
     sync::mpsc::sync_channel,
 };
 
+use switchboard_event::{Id, Timestamp};
+
 use super::{
+    expire::{self, Ended},
     file,
     group::{Answer, Reply, Work, Writer},
     owners::Owners,
     read::{self, Readers},
+    saved,
 };
-use crate::{Abandoned, Batch, Filter, Log, NewSession, Owner, Page, Registered, Row, Run, Session, StoreError};
+use crate::{
+    Abandoned, At, Batch, Checkpoint, Filter, Log, NewSession, Owner, Page, Registered, Retention, Row, Run, Session,
+    StoreError,
+};
 
 /// How to open the log.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +94,25 @@ impl Store {
         }
     }
 
+    /// Deletes a session, unless it was opened again or deleted by somebody else.
+    fn expire_one(&self, session: Ended) -> Result<Option<Id>, StoreError> {
+        let id = session.id.clone();
+        match self.wait(Work::Expire(session)) {
+            Ok(_) => Ok(Some(id)),
+            Err(StoreError::Open(_) | StoreError::NoSession(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_larger_than(&self, bytes: Option<u64>) -> Result<bool, StoreError> {
+        bytes.map_or(Ok(false), |bytes| self.readers.with(|connection| Ok(expire::used_bytes(connection)? > bytes)))
+    }
+
+    /// Gives to the disk what is free in the file and in the write-ahead log. If that fails, it is free all the same.
+    fn give_back(&self) {
+        drop(file::give_back(self.readers.path()));
+    }
+
     /// Has something written, and waits for it.
     fn wait(&self, work: Work) -> Result<Answer, StoreError> {
         let (send, receive) = sync_channel(1);
@@ -137,7 +163,40 @@ impl Log for Store {
         }
     }
 
+    fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint) {
+        self.submit(Work::Save(session.into(), Box::new(checkpoint)), Reply::new(drop));
+    }
+
+    fn checkpoint(
+        &self,
+        session: &str,
+        dialect: &str,
+        version: &str,
+        at: At,
+    ) -> Result<Option<Checkpoint>, StoreError> {
+        self.readers
+            .with(|connection| saved::read(connection, read::number(connection, session)?, dialect, version, at))
+    }
+
     fn delete(&self, session: &str) -> Result<(), StoreError> {
-        self.wait(Work::Delete(session.into())).map(drop)
+        self.wait(Work::Delete(session.into()))?;
+        self.give_back();
+        Ok(())
+    }
+
+    fn expire(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError> {
+        let ended = self.readers.with(expire::ended)?;
+        let outdated = expire::outdated(&ended, retention, now);
+        let mut deleted = Vec::new();
+        for (index, session) in ended.into_iter().enumerate() {
+            if index >= outdated && !self.is_larger_than(retention.max_bytes)? {
+                break;
+            }
+            deleted.extend(self.expire_one(session)?);
+        }
+        if !deleted.is_empty() {
+            self.give_back();
+        }
+        Ok(deleted)
     }
 }

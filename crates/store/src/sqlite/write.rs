@@ -11,10 +11,11 @@ use serde::Serialize as _;
 use switchboard_event::{Event, Id, Kind};
 
 use super::{
+    expire::Ended,
     group::{Answer, Work},
     owners::Owners,
     read::{Place, SEQ},
-    update,
+    saved, update,
 };
 use crate::{Chunk, NewSession, State, StoreError, Update};
 
@@ -47,6 +48,11 @@ impl<'a> Scene<'a> {
             Work::Append(session, events, update) => self.append(session, events, update)?,
             Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
             Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
+            Work::Expire(ended) => return self.expire(ended).map(Answer::Deleted),
+            Work::Save(session, checkpoint) => {
+                saved::write(self.connection, session, checkpoint)?;
+                self.written += checkpoint.state.len();
+            }
         }
         Ok(Answer::Written)
     }
@@ -122,6 +128,21 @@ impl<'a> Scene<'a> {
         if standing.open && self.is_run(&standing) {
             return Err(StoreError::Open(session.clone()));
         }
+        self.discard(&standing)
+    }
+
+    /// Deletes a session if it has ended, and then when somebody looked.
+    fn expire(&self, Ended { id, at }: &Ended) -> Result<u64, StoreError> {
+        let standing = self.known(id)?;
+        let mut select = self.connection.prepare_cached("SELECT ended FROM sessions WHERE number = ?1")?;
+        let ended: Option<i64> = select.query_row([standing.number], |row| row.get(0))?;
+        if standing.open || ended.unwrap_or_default() != *at {
+            return Err(StoreError::Open(id.clone()));
+        }
+        self.discard(&standing)
+    }
+
+    fn discard(&self, standing: &Standing) -> Result<u64, StoreError> {
         let statements = [
             "INSERT INTO garbage (session) VALUES (?1)",
             "DELETE FROM runs WHERE session = ?1",

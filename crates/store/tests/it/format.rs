@@ -41,6 +41,44 @@ fn a_log_that_becomes_newer_while_it_is_open_is_left_alone() {
     assert!(seqs(&store, "s").is_empty());
 }
 
+/// A log as the first format had it, with a session, a run, an event and a deleted session in it.
+const FIRST: &str = r#"
+    INSERT INTO owners VALUES (3, 11, 12, 'boot');
+    INSERT INTO sessions VALUES (7, 'old', 'echo', 'own', 'done', 0, 3, 1000000, 2000000, 2000000, 1, 1, 1, 'p', '/w',
+        'title', 'prompt', '{}', NULL, '{"reason":"completed","duration_ms":1,"by":"agent"}');
+    INSERT INTO runs VALUES (7, 1, 'boot', 1, 2, 3, 4, 1000000, 2000000);
+    INSERT INTO events VALUES (7 << 40 | 1, 2000000, 'usage', '{"seq":1,"session":"old","at":"2026-01-01T00:00:00Z",
+        "agent":"echo","run":1,"kind":"usage","data":{}}'), (5 << 40 | 1, 1, 'usage', 'of a deleted session');
+    INSERT INTO garbage VALUES (5);
+    PRAGMA user_version = 1;
+"#;
+
+#[test]
+fn a_log_of_the_first_format_is_brought_to_the_latest_with_all_that_is_in_it() {
+    let folder = folder();
+    let log = raw(folder.path());
+    log.execute_batch(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA application_id = 0x73776264",
+    )
+    .unwrap();
+    log.execute_batch(include_str!("../../src/sqlite/schema.sql")).unwrap();
+    log.execute_batch(FIRST).unwrap();
+
+    let store = open(folder.path());
+    assert_eq!(log.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)), Ok(2));
+    let session = store.session("old").unwrap().unwrap();
+    assert_eq!((session.number, session.head, session.title.as_deref()), (7, 1, Some("title")));
+    assert!(session.end().unwrap().is_some());
+    assert_eq!((seqs(&store, "old"), store.runs("old").unwrap().len()), (vec![1], 1));
+    store.create(new("s")).unwrap();
+    assert_eq!(store.session("s").unwrap().unwrap().number, 8);
+    append(&store, "s", events("s", 1..=1), Update::default()).unwrap();
+    store.delete("old").unwrap();
+    assert_eq!(log.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)), Ok(1));
+    drop(store);
+    assert!(open(folder.path()).session("old").unwrap().is_none());
+}
+
 #[test]
 fn files_of_others_are_left_as_they_are() {
     let folder = folder();
@@ -85,7 +123,7 @@ fn a_log_is_as_it_was_decided() {
     let (folder, store) = with_session();
     let log = raw(folder.path());
     let setting = |name: &str| log.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 1));
+    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 2));
     let mode: String = log.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
     drop(store);

@@ -3,20 +3,21 @@
 use switchboard_store::{Filter, Log as _, NewSession, State, Store, StoreError, Update};
 use tempfile::TempDir;
 
-use crate::fixture::{append, folder, ids, new, open};
+use crate::fixture::{append, folder, ids, new, open, time};
 
 /// Four sessions, the last one newest.
 fn four() -> (TempDir, Store) {
     let folder = folder();
     let store = open(folder.path());
-    for (id, agent, project, prompt) in [
+    for (second, (id, agent, project, prompt)) in (0..).zip([
         ("0190aa", "echo", None, "Fix the TEST"),
         ("0190ab", "script", Some("p"), "write 100%"),
         ("0191ff", "echo", Some("p"), "say hello"),
         ("0192ff", "echo", None, "say nothing"),
-    ] {
+    ]) {
         let project = project.map(str::to_owned);
-        let session = NewSession { agent: agent.into(), project, prompt: prompt.to_owned(), ..new(id) };
+        let session =
+            NewSession { agent: agent.into(), project, prompt: prompt.to_owned(), created: time(second), ..new(id) };
         store.create(session).unwrap();
     }
     let native = Update { agent_session: Some("abc-1".into()), state: Some(State::Done), ..Update::default() };
@@ -35,8 +36,13 @@ fn sessions_are_listed_newest_first_and_filtered() {
         (Filter { project: text("p"), ..all() }, vec!["0191ff", "0190ab"]),
         (Filter { cwd: text("/home/me"), limit: Some(1), ..all() }, vec!["0192ff"]),
         (Filter { cwd: text("/home"), ..all() }, vec![]),
-        (Filter { state: Some(State::Done), ..all() }, vec!["0191ff"]),
-        (Filter { state: Some(State::Running), agent: text("script"), ..all() }, vec!["0190ab"]),
+        (Filter { states: vec![State::Done], ..all() }, vec!["0191ff"]),
+        (Filter { states: vec![State::Done, State::Running], limit: Some(2), ..all() }, vec!["0192ff", "0191ff"]),
+        (Filter { states: State::OPEN.to_vec(), ..all() }, vec!["0192ff", "0190ab", "0190aa"]),
+        (Filter { since: Some(time(2)), ..all() }, vec!["0192ff", "0191ff"]),
+        (Filter { until: Some(time(2)), ..all() }, vec!["0190ab", "0190aa"]),
+        (Filter { since: Some(time(1)), until: Some(time(3)), ..all() }, vec!["0191ff", "0190ab"]),
+        (Filter { states: vec![State::Running], agent: text("script"), ..all() }, vec!["0190ab"]),
         (Filter { text: text("test"), ..all() }, vec!["0190aa"]),
         (Filter { text: text("%"), ..all() }, vec!["0190ab"]),
         (Filter { prefix: text("0190"), ..all() }, vec!["0190ab", "0190aa"]),

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod appending;
+mod checkpoints;
 mod child;
 mod crash;
 mod deleting;
@@ -12,3 +13,4 @@ mod full;
 mod listing;
 mod owners;
 mod paging;
+mod retention;

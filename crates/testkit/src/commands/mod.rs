@@ -3,6 +3,7 @@
 pub mod fake;
 pub mod fuzz;
 pub mod list;
+pub mod load;
 pub mod model;
 pub mod soak;
 pub mod stage;

@@ -2,12 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Heard, Wire, print};
+use super::{
+    burst::{Mould, PIECE},
+    wire::{Heard, Wire, print},
+};
 
 /// What a fake of this kind remembers.
 #[derive(Default)]
 pub struct Acp {
     prompt: Value,
+    asked: String,
     requests: u64,
 }
 
@@ -35,6 +39,7 @@ impl Wire for Acp {
         match message["method"].as_str() {
             Some("session/prompt") => {
                 self.prompt = id.clone();
+                message["params"]["prompt"][0]["text"].as_str().unwrap_or_default().clone_into(&mut self.asked);
                 return Heard::Prompt;
             }
             Some("initialize") => Self::reply(
@@ -52,6 +57,10 @@ impl Wire for Acp {
         Heard::Nothing
     }
 
+    fn asked(&self) -> &str {
+        &self.asked
+    }
+
     fn begin(&mut self) {}
 
     fn say(&mut self, text: &str) {
@@ -61,6 +70,16 @@ impl Wire for Acp {
 
     fn pieces(&mut self, pieces: &mut dyn Iterator<Item = String>) {
         pieces.for_each(|piece| self.say(&piece));
+    }
+
+    fn mould(&mut self) -> Mould {
+        // Its lines are to be as long as those of others.
+        let text = format!("{PIECE}, and more, and more, and more, and more, and more, and more, and more");
+        let content = json!({ "type": "text", "text": text });
+        let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+        let params = json!({ "sessionId": SESSION, "update": update });
+        let piece = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });
+        Mould { before: Vec::new(), piece: piece.to_string(), after: Vec::new() }
     }
 
     fn ask(&mut self, command: &str) {

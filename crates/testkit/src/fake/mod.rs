@@ -15,8 +15,10 @@
 //! | `say TEXT` | says it |
 //! | `ask COMMAND` | asks whether it may run a command (it never does), waits for the answer and says `allowed` or `declined` |
 //! | `prompt` | waits for the next prompt |
+//! | `obey` | performs the last prompt, as a script |
 //! | `done` | ends the turn |
 //! | `flood N RATE` | says N pieces of text, that many a second; each is the time in nanoseconds since 1970 |
+//! | `burst N` | says N pieces of text as fast as it can, in lines of about 300 bytes; each begins with the time its reply began |
 //! | `line BYTES` | says one text of that length in one line |
 //! | `print TEXT` · `part TEXT` | prints it, with or without the end of the line |
 //! | `garbage BYTES` | prints a line of bytes that are neither JSON nor UTF-8 |
@@ -33,6 +35,7 @@
 //! While it waits, a fake answers what any agent would be asked: interrupts, settings, a handshake.
 
 mod acp;
+mod burst;
 mod child;
 mod perform;
 mod program;

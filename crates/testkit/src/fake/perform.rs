@@ -13,8 +13,9 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::{
     acp::Acp,
+    burst::burst,
     child::{self, CHILD_LIVES},
-    script::Step,
+    script::{Step, parse},
     stream_json::StreamJson,
     wire::{Heard, Wire, listen, print, write},
 };
@@ -60,10 +61,12 @@ fn one(step: &Step, wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
             wire.begin();
         }
         Step::Prompt => prompt(wire),
+        Step::Obey => return obey(wire),
         Step::Say(text) => wire.say(text),
         Step::Ask(command) => ask(wire, command),
         Step::Done => wire.done(),
         Step::Flood { count, rate } => flood(wire, *count, *rate),
+        Step::Burst(count) => burst(wire, *count),
         Step::Line(size) => wire.say(&"x".repeat(*size)),
         Step::Print(text) => print(text),
         Step::Part(text) => write(text.as_bytes()),
@@ -79,6 +82,16 @@ fn one(step: &Step, wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
         Step::Exit(code) => return Ok(Some(ExitCode::from(*code))),
         Step::Crash => kill_process(getpid(), Signal::KILL)?,
         Step::Version(_) | Step::Speak(_) => {}
+    }
+    Ok(None)
+}
+
+/// The steps of the last prompt.
+fn obey(wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
+    for step in parse(wire.asked())? {
+        if let Some(end) = one(&step, wire)? {
+            return Ok(Some(end));
+        }
     }
     Ok(None)
 }
@@ -109,6 +122,6 @@ fn flood(wire: &mut dyn Wire, count: u64, rate: f64) {
 
 /// Nanoseconds since 1970, by the clock that other programs on this machine have too.
 #[expect(clippy::disallowed_methods, reason = "whoever measures a fake needs to know when it spoke")]
-fn now() -> u128 {
+pub fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Heard, Wire, print};
+use super::{
+    burst::{Mould, NUMBER, PIECE, REPLY},
+    wire::{Heard, Wire, print},
+};
 
 /// What a fake of this kind remembers.
 #[derive(Default)]
@@ -10,6 +13,7 @@ pub struct StreamJson {
     messages: u64,
     requests: u64,
     said: String,
+    asked: String,
 }
 
 /// The id of its session.
@@ -35,10 +39,6 @@ impl StreamJson {
         self.send(json!({ "type": "assistant", "message": message, "parent_tool_use_id": null }));
     }
 
-    fn event(&mut self, event: &Value) {
-        self.send(json!({ "type": "stream_event", "event": event, "parent_tool_use_id": null }));
-    }
-
     fn tool(&self) -> String {
         format!("toolu_fake_{}", self.requests)
     }
@@ -47,7 +47,12 @@ impl StreamJson {
 impl Wire for StreamJson {
     fn hear(&mut self, message: &Value) -> Heard {
         match message["type"].as_str().unwrap_or_default() {
-            "user" => Heard::Prompt,
+            "user" => {
+                let content = &message["message"]["content"];
+                let text = content.as_str().or_else(|| content[0]["text"].as_str());
+                text.unwrap_or_default().clone_into(&mut self.asked);
+                Heard::Prompt
+            }
             "control_response" => Heard::Answer(message["response"]["response"]["behavior"] == "allow"),
             "control_request" => {
                 let response = json!({ "subtype": "success", "request_id": message["request_id"], "response": {} });
@@ -56,6 +61,10 @@ impl Wire for StreamJson {
             }
             _ => Heard::Nothing,
         }
+    }
+
+    fn asked(&self) -> &str {
+        &self.asked
     }
 
     fn begin(&mut self) {
@@ -73,25 +82,26 @@ impl Wire for StreamJson {
 
     fn pieces(&mut self, pieces: &mut dyn Iterator<Item = String>) {
         let id = format!("msg_fake_{}", self.messages);
-        let usage = json!({ "input_tokens": 10, "output_tokens": 1 });
-        let message = json!({ "id": id, "type": "message", "role": "assistant", "model": "fake", "content": [],
-            "stop_reason": null, "stop_sequence": null, "usage": usage });
-        let block = json!({ "type": "text", "text": "" });
-        self.event(&json!({ "type": "message_start", "message": message }));
-        self.event(&json!({ "type": "content_block_start", "index": 0, "content_block": block }));
+        begin_reply(&id).into_iter().for_each(|line| self.send(line));
         self.said.clear();
         for piece in pieces {
-            let delta = json!({ "type": "text_delta", "text": piece });
-            self.event(&json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
+            self.send(piece_of_reply(&piece));
             self.said.push_str(&piece);
         }
-        let mut whole = message;
-        whole["content"] = json!([{ "type": "text", "text": self.said }]);
-        self.send(json!({ "type": "assistant", "message": whole, "parent_tool_use_id": null }));
-        self.event(&json!({ "type": "content_block_stop", "index": 0 }));
-        let delta = json!({ "stop_reason": "end_turn", "stop_sequence": null });
-        self.event(&json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": 10 } }));
-        self.event(&json!({ "type": "message_stop" }));
+        end_reply(&id, &self.said).into_iter().for_each(|line| self.send(line));
+    }
+
+    fn mould(&mut self) -> Mould {
+        let id = format!("msg_fake_{REPLY}");
+        let before = begin_reply(&id).map(|line| self.envelope(line).to_string()).to_vec();
+        let after = end_reply(&id, PIECE).map(|line| self.envelope(line).to_string()).to_vec();
+        // In the order of the real one: a reader may count on it to be fast.
+        let event =
+            format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{PIECE}"}}}}"#);
+        let ids =
+            format!(r#""session_id":"{SESSION}","parent_tool_use_id":null,"uuid":"00000000-0000-4000-9000-{NUMBER}""#);
+        let piece = format!(r#"{{"type":"stream_event","event":{event},{ids}}}"#);
+        Mould { before, piece, after }
     }
 
     fn ask(&mut self, command: &str) {
@@ -120,4 +130,39 @@ impl Wire for StreamJson {
             "duration_api_ms": 1, "num_turns": 1, "result": self.said, "stop_reason": "end_turn",
             "total_cost_usd": 0.001, "usage": usage, "modelUsage": {}, "permission_denials": [] }));
     }
+}
+
+fn event(event: &Value) -> Value {
+    json!({ "type": "stream_event", "event": event, "parent_tool_use_id": null })
+}
+
+/// A reply that has said nothing yet.
+fn reply(id: &str) -> Value {
+    json!({ "id": id, "type": "message", "role": "assistant", "model": "fake", "content": [], "stop_reason": null,
+        "stop_sequence": null, "usage": { "input_tokens": 10, "output_tokens": 1 } })
+}
+
+fn begin_reply(id: &str) -> [Value; 2] {
+    let block = json!({ "type": "text", "text": "" });
+    [
+        event(&json!({ "type": "message_start", "message": reply(id) })),
+        event(&json!({ "type": "content_block_start", "index": 0, "content_block": block })),
+    ]
+}
+
+fn piece_of_reply(text: &str) -> Value {
+    let delta = json!({ "type": "text_delta", "text": text });
+    event(&json!({ "type": "content_block_delta", "index": 0, "delta": delta }))
+}
+
+fn end_reply(id: &str, text: &str) -> [Value; 4] {
+    let mut whole = reply(id);
+    whole["content"] = json!([{ "type": "text", "text": text }]);
+    let delta = json!({ "stop_reason": "end_turn", "stop_sequence": null });
+    [
+        json!({ "type": "assistant", "message": whole, "parent_tool_use_id": null }),
+        event(&json!({ "type": "content_block_stop", "index": 0 })),
+        event(&json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": 10 } })),
+        event(&json!({ "type": "message_stop" })),
+    ]
 }

@@ -4,16 +4,22 @@ use std::io::{self, BufRead as _, Write as _};
 
 use serde_json::Value;
 
+use super::burst::Mould;
+
 /// A protocol that a fake speaks.
 pub trait Wire {
     /// What came in. A request that any agent answers is answered; a prompt and an answer of the user are given back.
     fn hear(&mut self, message: &Value) -> Heard;
+    /// The last prompt.
+    fn asked(&self) -> &str;
     /// What is printed once the first prompt has come.
     fn begin(&mut self);
     /// A text.
     fn say(&mut self, text: &str);
     /// Pieces of one text: before the first, each, after the last.
     fn pieces(&mut self, pieces: &mut dyn Iterator<Item = String>);
+    /// The same, for a great many pieces: what is printed is the same for all but for the numbers that [`Mould`] fills in.
+    fn mould(&mut self) -> Mould;
     /// Asks whether a command may run.
     fn ask(&mut self, command: &str);
     /// The end of what was asked about.

@@ -5,6 +5,7 @@ pub mod floor;
 mod memory;
 mod programs;
 mod run;
+mod serve;
 mod table;
 mod translate;
 
@@ -16,6 +17,7 @@ pub enum Bench {
     Translate(translate::Translate),
     Memory(memory::Memory),
     Run(run::Run),
+    Serve(serve::Serve),
 }
 
 /// Runs the command.
@@ -24,5 +26,6 @@ pub fn run(args: &Bench) -> anyhow::Result<()> {
         Bench::Translate(args) => translate::run(args),
         Bench::Memory(args) => memory::run(args),
         Bench::Run(args) => run::run(args),
+        Bench::Serve(args) => serve::run(args),
     }
 }

@@ -1,0 +1,111 @@
+//! Steering a session that another process runs: prompts, answers, and its end.
+
+use super::Folder;
+
+#[test]
+fn a_session_is_cancelled_from_elsewhere() {
+    let folder = Folder::new();
+    let running = folder.start("sleep 600");
+    let told = folder.sessions(&["cancel", "last"]).told();
+    assert!(told.contains("has ended: cancelled"), "{told}");
+    assert_eq!(running.end().unwrap().code, Some(130));
+    assert_eq!(folder.last()["state"], "cancelled");
+    let told = folder.sessions(&["cancel", "last"]).told();
+    assert!(told.contains("already"), "{told}");
+}
+
+#[test]
+fn a_turn_is_interrupted_from_elsewhere() {
+    let folder = Folder::new();
+    let running = folder.start("sleep 600\ntext after");
+    folder.sessions(&["interrupt", "last"]).told();
+    let ended = running.end().unwrap();
+    assert_eq!(ended.code, Some(130), "{}", ended.shown());
+    assert!(!ended.stdout.contains(r#""content":"after"#), "{}", ended.shown());
+    let shown = folder.sessions(&["show", "last"]).ok();
+    assert!(shown.contains("interrupted"), "{shown}");
+    let complaint = folder.sessions(&["interrupt", "last"]).fails(2);
+    assert!(complaint.contains("has ended"), "{complaint}");
+}
+
+#[test]
+fn whoever_answers_first_has_answered() {
+    let folder = Folder::new();
+    let running = folder.asking("approve make\ntext made");
+    let told = folder.sessions(&["approve", "last"]).told();
+    assert_eq!(told, "allowed: $ make\n");
+    let ended = running.end().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    assert!(ended.stdout.contains("made"), "{}", ended.shown());
+    let complaint = folder.sessions(&["approve", "last"]).fails(2);
+    assert!(complaint.contains("has ended"), "{complaint}");
+}
+
+#[test]
+fn a_no_has_a_reason_and_can_stop_the_turn() {
+    let folder = Folder::new();
+    let running = folder.asking("approve make\napprove check\ntext after");
+    folder.sessions(&["approve", "last", "--decline", "--reason", "not today"]).told();
+    running.wait_for("the second question", |said| said.contains("$ check")).unwrap();
+    let told = folder.sessions(&["approve", "last", "--cancel"]).told();
+    assert!(told.contains("the turn stops"), "{told}");
+    let ended = running.end().unwrap();
+    assert!(ended.stdout.contains("not today"), "{}", ended.shown());
+    let shown = folder.sessions(&["show", "last"]).ok();
+    assert!(shown.contains("not today") && shown.contains("the turn stopped"), "{shown}");
+}
+
+#[test]
+fn a_question_is_answered_and_nonsense_leaves_it_open() {
+    let folder = Folder::new();
+    let running = folder.asking("ask Which way? | Left | Right\ntext on");
+    let request = |args: &[&str]| folder.sessions(&[&["approve", "last"], args].concat());
+    let complaint = request(&["nothing-like-it"]).fails(2);
+    assert!(complaint.contains("Which way?"), "{complaint}");
+    let complaint = request(&["--option", "nonsense"]).fails(2);
+    assert!(complaint.contains("nonsense"), "{complaint}");
+    assert_eq!(folder.last()["approvals"], 1);
+    assert_eq!(request(&["--answer", "Left"]).told(), "answered: Which way?\n");
+    assert_eq!(running.end().unwrap().code, Some(0));
+    let said = folder.sessions(&["show", "last", "--dialect", "events"]).ok();
+    assert!(said.contains(r#"["Left"]"#), "{said}");
+}
+
+#[test]
+fn a_prompt_comes_after_what_runs() {
+    let folder = Folder::new();
+    let running = folder.asking("approve make\ntext first");
+    let told = folder.sessions(&["prompt", "last", "text second"]).told();
+    assert!(told.contains("was told"), "{told}");
+    folder.sessions(&["approve", "last"]).told();
+    let ended = running.end().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    assert_eq!(folder.last()["turns"], 2);
+    assert!(ended.stdout.contains("second"), "{}", ended.shown());
+}
+
+#[test]
+fn a_session_that_has_ended_goes_on_here_if_nowhere_else() {
+    let folder = Folder::new();
+    folder.play("text first", &[]).ok();
+    let ran = folder.sessions(&["prompt", "last", "text second"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "second\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("continued here"), "{}", ran.stderr);
+    let session = folder.last();
+    assert_eq!((&session["runs"], &session["turns"]), (&2.into(), &2.into()), "{session}");
+    let ran = folder.sessions(&["prompt", "last", "fail third"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_begins_no_sessions_for_others() {
+    let folder = Folder::new();
+    folder.play("text first", &[]).ok();
+    let ended = folder.last_id();
+    let running = folder.start("sleep 600");
+    // It is alive and would be asked if it were a server.
+    let ran = folder.sessions(&["prompt", &ended, "text second"]);
+    assert!(ran.stderr.contains("continued here"), "{}", ran.stderr);
+    folder.sessions(&["cancel", "last"]).told();
+    running.end().unwrap();
+}

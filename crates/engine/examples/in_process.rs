@@ -1,0 +1,48 @@
+//! Runs an agent in this very process and shows what it says: `in_process SWITCHBOARD AGENT "TASK"`, where the first is
+//! the path of the `switchboard` program, which stays between us and an agent's process. Nothing is kept.
+
+use std::{io::Write as _, sync::Arc};
+
+use futures_util::StreamExt as _;
+use switchboard_client::{AgentClient, AgentEventKind as Kind, SessionConfig};
+use switchboard_engine::{Engine, InProcess, Machine, this_process};
+use switchboard_event::{Id, Timestamp};
+use switchboard_store::{Options, Store};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [program, agent, task] = words.as_slice() else {
+        return Err("usage: in_process SWITCHBOARD AGENT TASK".into());
+    };
+    let folder = tempfile::tempdir()?;
+    let store = Store::open(folder.path(), &Options { owner: Some(this_process()), ..Options::default() })?;
+    let machine = Machine {
+        env: std::env::vars().collect(),
+        home: std::env::home_dir().ok_or("no home folder")?,
+        temp: folder.path().join("tmp"),
+        program: program.into(),
+        root: switchboard_engine::is_root(),
+        now,
+        fresh_id: || Id::from(uuid::Uuid::now_v7().to_string()),
+        secret: || uuid::Uuid::new_v4().simple().to_string(),
+    };
+    let client = AgentClient::new(InProcess::new(Engine::new(Arc::new(store), machine))).for_agent(agent);
+    let session = client.create_session(task, SessionConfig::default()).await?;
+    let (mut events, mut out) = (session.events(), std::io::stdout());
+    while let Some(event) = events.next().await {
+        match event?.kind {
+            Kind::TextChunk { content, channel: None, .. } => out.write_all(content.as_bytes())?,
+            Kind::ToolStarted { tool_name, .. } => writeln!(out, "tool {tool_name}")?,
+            Kind::ApprovalRequested(approval) => session.decline(&approval.id, None).await?,
+            Kind::SessionEnded { reason, .. } => writeln!(out, "\n{reason:?}")?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the engine is given a clock, and here it is")]
+fn now() -> Timestamp {
+    Timestamp::from_micros(jiff::Timestamp::now().as_microsecond()).unwrap_or_default()
+}
