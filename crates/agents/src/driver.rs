@@ -125,6 +125,8 @@ pub enum Effect {
         url: String,
         /// The value of the `Authorization` header. It is never written down.
         authorization: Option<String>,
+        /// The user named it, so it may be on any machine; else only on this one.
+        anywhere: bool,
     },
     /// Make a request to the server. It is kept as an outgoing record
     /// `{"id","method","path","body"?}`; its answer comes as an incoming record
@@ -135,6 +137,14 @@ pub enum Effect {
     Listen {
         /// The path on the server.
         path: String,
+    },
+    /// Follow a session of the server: each message comes as an incoming record, once and in order, whatever becomes
+    /// of connections, until the session has ended; [`Signal::StreamEnded`] tells.
+    Follow {
+        /// Where the messages are.
+        feed: Feed,
+        /// So many are known already.
+        offset: u64,
     },
     /// Close the agent's standard input.
     CloseInput,
@@ -172,6 +182,19 @@ pub enum Signal {
     StreamOpened,
     /// The stream of server-sent events broke; it will be opened again.
     StreamClosed,
+    /// The session that is followed has ended, and all of it was heard.
+    StreamEnded,
+}
+
+/// Where a server has the messages of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Feed {
+    /// The path of a WebSocket that tells all of them, and then each new one.
+    pub socket: String,
+    /// The path of the same in pages (`offset`, `limit`), where a WebSocket cannot be had.
+    pub pages: String,
+    /// The path that tells the session's state.
+    pub state: String,
 }
 
 /// A request to the agent's server.

@@ -4,7 +4,7 @@
 //! ```text
 //! {"cmd": "interrupt"}                     somebody wants something (see [`Wanted`])
 //! {"in": {…}}  {"line": "…"}               the agent says a record, or a line that is not JSON
-//! {"timer": "name"}  {"stream": "opened"}  a timer that is armed runs out; the stream opened or closed
+//! {"timer": "name"}  {"stream": "opened"}  a timer that is armed runs out; the stream opened, closed or ended
 //! > {"send": {…}}                          what must be done because of the step above: all of it, in this order
 //! = {"kind": "turn.completed"}             an event that the step must have caused, beside others
 //! # why                                    said to people
@@ -316,6 +316,7 @@ impl Rehearsal {
         let ran_out = step.timer.map(|name| Signal::Timer(self.run_out(&name)));
         let stream = step.stream.map(|stream| match stream.as_str() {
             "opened" => Signal::StreamOpened,
+            "ended" => Signal::StreamEnded,
             _ => Signal::StreamClosed,
         });
         for signal in ran_out.into_iter().chain(stream) {
@@ -369,9 +370,12 @@ fn shown(effect: &Effect) -> Value {
         Effect::Send(record) => json!({ "send": record }),
         Effect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
         Effect::Hear(line) => json!({ "hear": line }),
-        Effect::Connect { url, authorization } => json!({ "connect": url, "authorization": authorization }),
+        Effect::Connect { url, authorization, anywhere } => {
+            json!({ "connect": url, "authorization": authorization, "anywhere": anywhere })
+        }
         Effect::Http(request) => json!({ "http": request }),
         Effect::Listen { path } => json!({ "listen": path }),
+        Effect::Follow { feed, offset } => json!({ "follow": feed, "offset": offset }),
         Effect::CloseInput => json!("close_input"),
         Effect::CopyFile { from, to } => json!({ "copy": [from, to] }),
         Effect::Arm(timer, time) => json!({ "arm": timer.0, "seconds": time.as_secs_f64() }),

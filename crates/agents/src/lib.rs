@@ -30,7 +30,7 @@ mod script;
 
 pub use agent::{Abilities, Agent, Found, Login, Versions, WhileRunning};
 pub use driver::{
-    Answer, Command, Decision, Driver, Effect, Effects, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
+    Answer, Command, Decision, Driver, Effect, Effects, Feed, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
 };
 pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};

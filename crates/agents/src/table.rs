@@ -94,6 +94,7 @@ pub const AGENTS: &[Agent] = &[
         |order| acp::start(order, acp::Row { program: "pi-acp", state: &["pi"], ..acp::Row::default() }),
     ),
     acp::AGENT,
+    board::AGENT,
     echo::AGENT,
     script::AGENT,
 ];

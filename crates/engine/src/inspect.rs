@@ -96,7 +96,8 @@ fn look(agent: &'static Agent, machine: &Machine) -> Inspected {
         abilities: agent.abilities,
     };
     let Some(program) = agent.program else {
-        if agent.abilities.mcp || agent.versions.is_some() {
+        // What is built in needs no login.
+        if seen.login != Login::NotNeeded {
             seen.state = Installed::ByCommand;
         }
         return seen;

@@ -1,4 +1,4 @@
-//! The errors of session events in our taxonomy. They have a message and nothing else, so its words decide.
+//! The errors of session events in our taxonomy. Most have a message and nothing else, so its words decide.
 
 use switchboard_event::{ErrorCode, Fault};
 
@@ -7,7 +7,29 @@ use crate::Object;
 /// The payload of an `error`.
 pub fn fault(payload: &Object<'_>) -> Fault {
     let message = payload.filled("message").unwrap_or_else(|| "the session failed without a message".to_owned());
+    match payload.str("errorType").as_deref().and_then(known) {
+        Some(code) => Fault::new(code, message),
+        None => from_message(message),
+    }
+}
+
+/// A failure of which there is a message only.
+pub fn from_message(message: String) -> Fault {
     Fault::new(code(&message), message)
+}
+
+/// What another Switchboard says beside the message.
+fn known(kind: &str) -> Option<ErrorCode> {
+    Some(match kind {
+        "connectionFailed" => ErrorCode::ConnectionFailed,
+        "authenticationFailed" => ErrorCode::ProviderAuth,
+        "sessionNotFound" => ErrorCode::SessionNotFound,
+        "permissionDenied" => ErrorCode::PermissionDenied,
+        "toolExecutionFailed" => ErrorCode::ToolFailed,
+        "timeout" => ErrorCode::Timeout,
+        "protocolError" => ErrorCode::ProtocolError,
+        _ => return None,
+    })
 }
 
 fn code(message: &str) -> ErrorCode {

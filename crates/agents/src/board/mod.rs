@@ -1,10 +1,18 @@
-//! Board: a server that speaks the CLI agent streaming protocol, read by its session events. Another Switchboard is
-//! such a server. Not an agent of its own: whose work it shows it does not say.
+//! Board: a server that speaks the CLI agent streaming protocol, read by its session events, and spoken to by REST.
+//! Another Switchboard is such a server. Not an agent of its own: whose work it shows it does not say.
 
+mod driver;
 mod errors;
+mod exchange;
 mod items;
+mod launch;
 mod live;
+mod routes;
+mod speech;
+#[cfg(test)]
+mod tests;
 
+pub use launch::AGENT;
 pub(crate) use live::{Live, is_session_event};
 
 use crate::Source;

@@ -47,7 +47,7 @@ impl BySeq {
 
 /// The dialect whose messages are the events themselves.
 fn verbatim() -> &'static str {
-    DIALECTS.last().map_or("", |dialect| dialect.name)
+    DIALECTS.iter().find(|dialect| dialect.verbatim).map_or("", |dialect| dialect.name)
 }
 
 impl Place for BySeq {

@@ -42,18 +42,21 @@ impl Actor {
                 self.sign_of_life();
                 self.hear(line.as_bytes());
             }
-            Effect::Connect { url, authorization } => match server(&url, authorization.as_deref()) {
-                Ok(server) => self.parts.link.connect(server),
-                Err(error) => self.give_up(switchboard_event::Fault::new(
-                    switchboard_event::ErrorCode::ConnectionFailed,
-                    format!("cannot reach the agent's server at {url}: {error}"),
-                )),
-            },
+            Effect::Connect { url, authorization, anywhere } => {
+                match server(&url, authorization.as_deref(), anywhere) {
+                    Ok(server) => self.parts.link.connect(server),
+                    Err(error) => self.give_up(switchboard_event::Fault::new(
+                        switchboard_event::ErrorCode::ConnectionFailed,
+                        format!("cannot reach the agent's server at {url}: {error}"),
+                    )),
+                }
+            }
             Effect::Http(request) => {
                 self.sent(&raw(&request));
                 self.outbox.push(Outgoing::Request(request));
             }
             Effect::Listen { path } => self.parts.link.listen(path),
+            Effect::Follow { feed, offset } => self.parts.link.follow(feed, offset),
             Effect::CloseInput => self.outbox.push(Outgoing::CloseInput),
             Effect::CopyFile { from, to } => {
                 if let Err(error) = std::fs::copy(&from, &to) {
@@ -71,7 +74,8 @@ impl Actor {
 
     /// What goes is read like what comes, and kept before it is written.
     fn sent(&mut self, record: &RawValue) {
-        let record = Record::sent(record, (self.parts.machine.now)());
+        let covered = self.parts.mask.cover_record(record);
+        let record = Record::sent(&covered, (self.parts.machine.now)());
         self.record(&record);
     }
 
@@ -102,10 +106,11 @@ impl Actor {
     }
 }
 
-/// The agent's server. It must be on this machine: the address is read from what an agent prints, and the
+/// The agent's server. One whose address was read from what an agent prints must be on this machine: the
 /// authorization would be told to whoever listens there.
-fn server(url: &str, authorization: Option<&str>) -> Result<Client, HttpError> {
-    Client::new(Address::local(url)?, authorization)
+fn server(url: &str, authorization: Option<&str>, anywhere: bool) -> Result<Client, HttpError> {
+    let address = if anywhere { Address::parse(url)? } else { Address::local(url)? };
+    Client::new(address, authorization)
 }
 
 /// JSON as it is; anything else as a text.

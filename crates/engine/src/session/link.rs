@@ -4,9 +4,14 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
-use switchboard_agents::HttpRequest;
-use switchboard_client::http::{Client, SseEvent};
+use switchboard_agents::{Feed, HttpRequest};
+use switchboard_client::{
+    AgentError, Reconnect, Route,
+    http::{Client, SseEvent},
+    lines,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::unix::pipe,
@@ -32,6 +37,10 @@ pub enum Arrival {
     Answer(HttpRequest, Result<(u16, Bytes), String>),
     /// The agent's server said something.
     Stream(SseEvent),
+    /// The session that is followed on a server said something.
+    Message(String),
+    /// The session that is followed on a server has ended, or cannot be followed any more.
+    MessagesEnd(Result<(), AgentError>),
 }
 
 /// How much is read at once.
@@ -124,6 +133,29 @@ impl Link {
         if let Some(server) = self.server.clone() {
             self.tasks.spawn(listen(server, path, self.arrivals.clone()));
         }
+    }
+
+    /// Follows a session of the agent's server to its end.
+    pub fn follow(&mut self, feed: Feed, offset: u64) {
+        let Some(server) = self.server.clone() else { return };
+        let route = Route { socket: feed.socket, pages: feed.pages, state: feed.state };
+        let (mut messages, arrivals) = (lines(server, route, offset, Reconnect::default()), self.arrivals.clone());
+        self.tasks.spawn(async move {
+            let mut end = Ok(());
+            while let Some(message) = messages.next().await {
+                let arrival = match message {
+                    Ok(message) => Arrival::Message(message),
+                    Err(error) => {
+                        end = Err(error);
+                        break;
+                    }
+                };
+                if arrivals.send(arrival).await.is_err() {
+                    return;
+                }
+            }
+            drop(arrivals.send(Arrival::MessagesEnd(end)).await);
+        });
     }
 
     /// Sends the agent's process group a signal.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use switchboard_agents::{Command, Note, Why};
+use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_event::{ErrorCode, Fault};
 
 use super::{actor::Actor, timers::Due};
@@ -139,6 +140,24 @@ impl Actor {
         self.note(&Note::Failed(fault.clone()));
         self.fault.get_or_insert(fault);
         self.force();
+    }
+
+    /// The session that is followed on a server cannot be followed any more.
+    pub(super) fn lost(&mut self, error: &AgentError) {
+        let code = match error.kind {
+            AgentErrorKind::ConnectionFailed => ErrorCode::ConnectionFailed,
+            AgentErrorKind::AuthenticationFailed => ErrorCode::ProviderAuth,
+            AgentErrorKind::SessionNotFound => ErrorCode::SessionNotFound,
+            AgentErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
+            AgentErrorKind::ToolExecutionFailed => ErrorCode::ToolFailed,
+            AgentErrorKind::Timeout => ErrorCode::Timeout,
+            AgentErrorKind::ProtocolError => ErrorCode::ProtocolError,
+            AgentErrorKind::Unknown => ErrorCode::Unknown,
+        };
+        self.give_up(Fault::new(
+            code,
+            format!("the session on the server cannot be followed any more: {}", error.message),
+        ));
     }
 
     pub(super) fn too_slow(&mut self) {

@@ -36,7 +36,7 @@ impl Server {
         if let (Stage::Starting, true, Some(url)) = (self.stage, line.contains("listening on"), url) {
             self.stage = Stage::Listening;
             let authorization = Some(self.authorization.clone());
-            effects.push(Effect::Connect { url: url.to_owned(), authorization });
+            effects.push(Effect::Connect { url: url.to_owned(), authorization, anywhere: false });
             // First of all: the bus does not keep what nobody hears.
             effects.push(Effect::Listen { path: "/event".to_owned() });
         }

@@ -163,7 +163,7 @@ impl Driver for Server {
                 self.follow(news, effects);
             }
             Signal::StreamOpened => self.stream_opened(effects),
-            Signal::StreamClosed => {}
+            Signal::StreamClosed | Signal::StreamEnded => {}
         }
     }
 }

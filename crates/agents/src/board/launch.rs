@@ -1,0 +1,101 @@
+//! How a session on another server is started: by its address and the agent there. No process of ours is involved.
+
+use switchboard_event::SessionConfig;
+
+use super::driver::{Client, Start, Wanted};
+use crate::{Abilities, Agent, Host, Input, Launch, Login, Order, Unsupported, WhileRunning, agent::no_config};
+
+/// A session on another server, as it can be run.
+pub const AGENT: Agent = Agent {
+    name: "board",
+    title: "a session on another server (board)",
+    program: None,
+    install: None,
+    versions: None,
+    abilities: Abilities {
+        streaming: true,
+        reasoning: true,
+        approvals: true,
+        changed_input: true,
+        questions: true,
+        interrupt: true,
+        while_running: WhileRunning::Wait,
+        resume: true,
+        fork: true,
+        set_model: true,
+        set_mode: true,
+        ..Abilities::NONE
+    },
+    launch,
+    login,
+    config: no_config,
+};
+
+/// The variable with the token for the server.
+const TOKEN: &str = "SWITCHBOARD_BOARD_TOKEN";
+
+fn login(host: &dyn Host) -> Login {
+    match host.env(TOKEN).filter(|token| !token.is_empty()) {
+        Some(_) => Login::Yes(TOKEN.to_owned()),
+        None => Login::Unknown,
+    }
+}
+
+fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
+    let (link, agent, folder) = match order.command {
+        [link, agent] => (link, agent, None),
+        [link, agent, folder] => (link, agent, Some(folder.clone())),
+        _ => {
+            return Err(Unsupported::new("which server to go to, and which agent to use there, is not said")
+                .with_hint(
+                    "--command \"http://127.0.0.1:8080 AGENT [FOLDER]\", where the folder is one of the server's",
+                ));
+        }
+    };
+    let (url, linked) = match link.split_once("?token=") {
+        Some((url, token)) => (url.to_owned(), Some(token.to_owned())),
+        None => (link.clone(), None),
+    };
+    let token = order.host.env(TOKEN).filter(|token| !token.is_empty()).or(linked);
+    let wanted = Wanted {
+        url,
+        authorization: token.map(|token| format!("Bearer {}", token.trim())),
+        agent: agent.clone(),
+        project: project(order),
+        config: settings(order.config, folder),
+        start: match order.resume {
+            None => Start::New,
+            Some(resume) if resume.fork => Start::CopyOf(resume.session.to_owned()),
+            Some(resume) => Start::Known(resume.session.to_owned()),
+        },
+    };
+    let weaker = weaker(&wanted.config);
+    let driver = Some(Box::new(Client::new(wanted)) as Box<dyn crate::Driver>);
+    Ok(Launch { source: "board", input: Input::Closed, driver, weaker, counts_turns: true, ..Launch::default() })
+}
+
+/// The protocol wants a project. Without one, the folder's name serves.
+fn project(order: &Order<'_>) -> String {
+    let folder = || order.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
+    order.config.project_id.clone().or_else(folder).unwrap_or_else(|| "switchboard".to_owned())
+}
+
+/// What the other server is told. Our folder is not its, and our MCP servers are not there.
+fn settings(config: &SessionConfig, folder: Option<String>) -> SessionConfig {
+    SessionConfig {
+        working_directory: folder,
+        model: config.model.clone(),
+        approval_mode: config.approval_mode,
+        sandbox_mode: config.sandbox_mode,
+        allowed_tools: config.allowed_tools.clone(),
+        blocked_tools: config.blocked_tools.clone(),
+        max_turns: config.max_turns,
+        ..SessionConfig::default()
+    }
+}
+
+fn weaker(config: &SessionConfig) -> Vec<String> {
+    let told = *config != SessionConfig::default();
+    let remark = "the settings are told to the other server, and keeping them is up to it".to_owned();
+    told.then_some(remark).into_iter().collect()
+}
