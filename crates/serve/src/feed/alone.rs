@@ -85,13 +85,7 @@ pub enum Went {
 }
 
 impl Alone {
-    pub fn new(
-        session: &Id,
-        dialect: &'static Dialect,
-        follower: Follower,
-        log: Arc<dyn Log>,
-        begin: Begin,
-    ) -> Self {
+    pub fn new(session: &Id, dialect: &'static Dialect, follower: Follower, log: Arc<dyn Log>, begin: Begin) -> Self {
         let subject = Subject { session: session.clone(), dialect, log };
         Self { subject, follower, state: None, begin }
     }
