@@ -50,26 +50,28 @@ pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
 }
 
 impl Data {
-    /// What can be asked of a server, with a folder for sessions that name none, and the folders in which they may work.
-    pub fn service(&self, cwd: PathBuf, roots: Vec<PathBuf>) -> Result<Service, Failure> {
-        Ok(Service::new(self.setup(cwd, roots)?))
+    /// What can be asked of a server, with a folder for sessions that name none, the folders in which they may work, and
+    /// how many of them at once.
+    pub fn service(&self, cwd: PathBuf, roots: Vec<PathBuf>, most: Option<usize>) -> Result<Service, Failure> {
+        Ok(Service::new(Setup { roots, most_sessions: most, ..self.setup(cwd)? }))
     }
 
     /// Lets others steer the sessions that run here. Nobody begins others: we end with them.
     pub fn door(&self) -> Result<Option<Private>, Failure> {
-        let service = Service::passing(self.setup(host::absolute(".".as_ref()), Vec::new())?);
+        let service = Service::passing(self.setup(host::absolute(".".as_ref()))?);
         Ok(self.private(&service))
     }
 
-    fn setup(&self, cwd: PathBuf, roots: Vec<PathBuf>) -> Result<Setup, Failure> {
+    fn setup(&self, cwd: PathBuf) -> Result<Setup, Failure> {
         Ok(Setup {
             engine: self.engine.clone(),
             machine: host::machine_with(self.folder.join("tmp"))?,
             data: self.folder.clone(),
             owner: self.owner,
             cwd,
-            roots,
+            roots: Vec::new(),
             limits: Limits::default(),
+            most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
         })

@@ -3,26 +3,26 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use futures_util::future::join_all;
 
-use switchboard_agents::{
-    Agent, Input, Launch, Options, Order, Prompt, Resume, Start, Translator, Unsupported, agent, source,
-};
-use switchboard_event::{Id, Level, Notice, SandboxMode, SessionConfig, Topic, Usage};
+use switchboard_agents::{Agent, Input, Options, Prompt, Start, Translator, agent};
+use switchboard_event::{Id, Level, Notice, SessionConfig, Topic, Usage};
 use switchboard_store::{Log, NewSession, Process, Run, StoreError};
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    Machine, StartError, StartRequest, find,
+    Machine, StartError, StartRequest,
     hub::Head,
-    owner, recover,
+    owner,
+    prepare::{Prepared, check_abilities},
+    recover,
     rooms::{Reserved, Rooms},
     session::{Actor, Journal, Link, Parts, Private, Session},
-    supervise::{self, Confinement, Running, Spec},
+    supervise::{self, Running, Spec},
 };
 
 /// Variables of ours that no agent gets.
@@ -40,12 +40,13 @@ pub struct Engine {
     log: Arc<dyn Log>,
     machine: Arc<Machine>,
     rooms: Arc<Rooms>,
+    secrets: Arc<Mutex<Vec<String>>>,
 }
 
 /// What a session continues.
-struct Past {
+pub struct Past {
     id: Id,
-    agent_session: Id,
+    pub agent_session: Id,
     head: u64,
     runs: u32,
     turns: u32,
@@ -56,7 +57,7 @@ impl Engine {
     /// An engine that writes to a log.
     #[must_use]
     pub fn new(log: Arc<dyn Log>, machine: Machine) -> Self {
-        Self { log, machine: Arc::new(machine), rooms: Arc::default() }
+        Self { log, machine: Arc::new(machine), rooms: Arc::default(), secrets: Arc::default() }
     }
 
     /// The log that it writes to.
@@ -69,6 +70,12 @@ impl Engine {
     #[must_use]
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Something of ours that no session shall tell, should its agent get to know it: what is kept of sessions that
+    /// are started from now on has a mask in its place.
+    pub fn keep_secret(&self, secret: String) {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).push(secret);
     }
 
     /// A session that runs in this process.
@@ -149,7 +156,8 @@ impl Engine {
         request.config.working_directory = Some(cwd.to_string_lossy().into_owned());
         let machine = Arc::new(self.machine.with_env(self.environment(&request)));
         let private = self.private()?;
-        let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine)?;
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine, secrets)?;
         self.launch(agent, request, past, cwd, private, prepared, machine).await
     }
 
@@ -242,10 +250,7 @@ impl Engine {
             run
         });
         journal.change().run.clone_from(&run);
-        if continued.is_some() {
-            // What was set for this run holds for the next ones too.
-            journal.change().config = Some(request.config.clone());
-        }
+        journal.change().config = continued.as_ref().map(|_| request.config.clone());
         if let Input::Text(text) = &prepared.launch.input {
             link.send_text(text);
             link.close_input();
@@ -272,6 +277,7 @@ impl Engine {
             limits: request.limits,
             used: continued.map(|past| past.used).unwrap_or_default(),
             counts_turns: prepared.launch.counts_turns,
+            mask: prepared.mask,
         });
         let session = Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended };
         self.rooms.enter(session.clone());
@@ -355,140 +361,6 @@ async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Opt
     engine.rooms.leave(session.id());
     if session.outcome().await.unwritten.is_some() {
         engine.close_later(session.id()).await;
-    }
-}
-
-/// All that is needed to start, and nothing started yet.
-struct Prepared {
-    launch: Launch,
-    source: &'static switchboard_agents::Source,
-    /// The process to start, unless the agent is built in.
-    spec: Option<Spec>,
-    resumed: Option<Id>,
-    remarks: Vec<String>,
-}
-
-impl Prepared {
-    fn new(
-        agent: &'static Agent,
-        request: &StartRequest,
-        past: Option<&Past>,
-        cwd: &Path,
-        private: &Private,
-        machine: &Arc<Machine>,
-    ) -> Result<Self, StartError> {
-        let confined = matches!(request.config.sandbox_mode, Some(SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite));
-        let empty = Prompt::default();
-        let launch = (agent.launch)(&Order {
-            config: &request.config,
-            cwd,
-            resume: past.map(|past| Resume { session: &past.agent_session, fork: request.fork }),
-            one_shot: request.one_shot,
-            prompt: request.prompt.as_ref().unwrap_or(&empty),
-            command: &request.command,
-            private: private.path(),
-            confined,
-            root: machine.root,
-            secret: &(machine.secret)(),
-            host: &**machine,
-        })?;
-        let source = source(launch.source)
-            .ok_or_else(|| StartError::BadRequest(format!("nothing reads `{}`", launch.source)))?;
-        let mut prepared = Self {
-            remarks: launch.weaker.clone(),
-            resumed: past.map(|past| past.agent_session.clone()),
-            launch,
-            source,
-            spec: None,
-        };
-        if !prepared.launch.program.is_empty() {
-            prepared.process(agent, request, cwd, private, machine, confined)?;
-        }
-        Ok(prepared)
-    }
-
-    fn process(
-        &mut self,
-        agent: &Agent,
-        request: &StartRequest,
-        cwd: &Path,
-        private: &Private,
-        machine: &Machine,
-        confined: bool,
-    ) -> Result<(), StartError> {
-        let found = find::program(agent, &self.launch.program, machine)?;
-        self.remarks.extend(find::check_version(agent, found.version.as_deref())?);
-        for (path, text) in &self.launch.files {
-            private.write(path, text).map_err(|cause| StartError::Files { path: path.clone(), cause })?;
-        }
-        for (from, to) in &self.launch.copies {
-            std::fs::copy(from, to).map_err(|cause| StartError::Files { path: from.clone(), cause })?;
-        }
-        let mut env = machine.env.clone();
-        env.retain(|name, _| !is_token(name));
-        if confined {
-            env.insert("TMPDIR".to_owned(), private.path().to_string_lossy().into_owned());
-            self.remarks.push("the sandbox does not limit the network".to_owned());
-        }
-        env.extend(self.launch.env.iter().cloned());
-        self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
-        let argv = std::iter::once(found.path.into_os_string()).chain(self.launch.args.iter().map(Into::into));
-        self.spec = Some(Spec {
-            argv: argv.collect(),
-            env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            cwd: cwd.to_owned(),
-            stdin: if self.launch.input == Input::Closed { supervise::Input::Closed } else { supervise::Input::Open },
-            confine: confined.then(|| self.confinement(request, cwd, private)),
-            session: String::new(),
-        });
-        Ok(())
-    }
-
-    fn confinement(&self, request: &StartRequest, cwd: &Path, private: &Private) -> Confinement {
-        let mut writable: Vec<_> = self.launch.writable.iter().filter(|path| made(path)).cloned().collect();
-        writable.push(private.path().to_owned());
-        if request.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite) {
-            writable.push(cwd.to_owned());
-        }
-        Confinement { writable, best_effort: request.sandbox_best_effort }
-    }
-
-    /// Says so if the sandbox is not what was asked for.
-    fn confined(&mut self, confined: &supervise::Confined) {
-        let missing = match confined {
-            supervise::Confined::Free | supervise::Confined::Full => return,
-            supervise::Confined::Partial => "this kernel cannot guard all ways of writing",
-            supervise::Confined::Unavailable => "this kernel has no Landlock, so nothing is enforced",
-        };
-        self.remarks.push(format!("the sandbox is weaker than asked for: {missing}"));
-    }
-}
-
-/// A token for a server that only built-in agents speak to: no process gets it.
-fn is_token(name: &str) -> bool {
-    name.starts_with("SWITCHBOARD_") && name.ends_with("_TOKEN")
-}
-
-/// An agent's own folder: one that is not there yet is made, since the agent could not do it from inside.
-fn made(path: &Path) -> bool {
-    path.exists() || std::fs::create_dir_all(path).is_ok()
-}
-
-fn check_abilities(agent: &Agent, request: &StartRequest) -> Result<(), StartError> {
-    let abilities = agent.abilities;
-    let images = request.prompt.as_ref().is_some_and(|prompt| !prompt.images.is_empty());
-    let schema = request.prompt.as_ref().is_some_and(|prompt| prompt.output_schema.is_some());
-    let missing = [
-        (request.resume.is_some() && !abilities.resume, "continue a session"),
-        (request.resume.is_some() && request.fork && !abilities.fork, "continue a copy of a session"),
-        (request.one_shot && !abilities.one_shot, "run one prompt only"),
-        (images && !abilities.images, "look at images"),
-        (schema && !abilities.output_schema, "answer by a schema"),
-        (!request.config.mcp_servers.is_empty() && !abilities.mcp, "use MCP servers of the session"),
-    ];
-    match missing.iter().find(|(missing, _)| *missing) {
-        Some((_, what)) => Err(Unsupported::new(format!("{} cannot {what}", agent.title)).into()),
-        None => Ok(()),
     }
 }
 

@@ -68,18 +68,6 @@ impl Requests {
 }
 
 impl Service {
-    /// The requests of a session that wait for an answer, oldest first.
-    ///
-    /// # Errors
-    /// If there is no such session, or the log cannot be read.
-    pub async fn waiting(&self, session: &str) -> Result<Vec<Arc<RequestOpened>>, Problem> {
-        if let Some(running) = self.engine().session(session) {
-            return Ok(running.requests());
-        }
-        let session = session.to_owned();
-        Ok(self.ask(move |log| Requests::read(log, &session)).await?.into_open())
-    }
-
     /// The session's agent asked this at some time.
     ///
     /// # Errors

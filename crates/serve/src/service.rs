@@ -7,11 +7,15 @@ use std::{
 };
 
 use axum::http::StatusCode;
+use switchboard_client::http::SocketPath;
 use switchboard_dialects::Dialect;
 use switchboard_engine::{Engine, Limits, Machine, Session};
 use switchboard_event::{ApprovalMode, Id};
 use switchboard_store::{Log, Session as Stored, StoreError};
-use tokio::net::UnixStream;
+use tokio::{
+    net::UnixStream,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 
 use crate::{
     Drain, Problem,
@@ -37,6 +41,8 @@ pub struct Setup {
     pub roots: Vec<PathBuf>,
     /// Limits of time, where a request sets no others.
     pub limits: Limits,
+    /// So many sessions run here at once, at most.
+    pub most_sessions: Option<usize>,
     /// What an agent may do without asking, where a request does not say.
     pub approval: ApprovalMode,
     /// Tells streams that the server is about to end.
@@ -54,6 +60,7 @@ struct Inner {
     feeds: Arc<Feeds>,
     started: Instant,
     serves: bool,
+    places: Arc<Semaphore>,
 }
 
 /// Where a session is.
@@ -86,7 +93,21 @@ impl Service {
     fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
         let (feeds, started) = (Arc::default(), Instant::now());
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, started, serves }))
+        let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, started, serves, places }))
+    }
+
+    /// The place of one session among those that may run here at once.
+    pub(crate) fn place_for_one(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        if self.drain().is_begun() {
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", Drain::REASON));
+        }
+        let full = |_| {
+            let detail = "as many sessions run here as may run at once";
+            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", detail);
+            problem.with_hint("wait for one to end, or start the server with a higher --max-sessions")
+        };
+        self.0.places.clone().try_acquire_owned().map_err(full)
     }
 
     /// It begins sessions for whoever asks.
@@ -188,7 +209,7 @@ impl Service {
             match stored.owner.filter(|owner| Some(*owner) != self.setup().owner) {
                 Some(owner) => {
                     let socket = self.socket(owner);
-                    if UnixStream::connect(&socket).await.is_ok() || !self.take_over(id).await? {
+                    if is_open(&socket).await || !self.take_over(id).await? {
                         return Ok(Place::Elsewhere(socket));
                     }
                 }
@@ -227,6 +248,12 @@ impl Service {
         let allowed = tokio::task::spawn_blocking(move || allowed(&wanted, &roots)).await;
         allowed.unwrap_or_else(|_| Err(Problem::bad_field("config.workingDirectory", "it cannot be looked at")))
     }
+}
+
+/// Somebody listens there.
+async fn is_open(socket: &Path) -> bool {
+    let Ok(reachable) = SocketPath::new(socket) else { return false };
+    UnixStream::connect(reachable.path()).await.is_ok()
 }
 
 fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {

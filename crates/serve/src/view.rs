@@ -126,7 +126,7 @@ impl Service {
     /// # Errors
     /// If the log cannot be read.
     pub async fn show(&self, stored: Stored) -> Result<SessionView, Problem> {
-        let approvals = if stored.state == State::Waiting { self.waiting(&stored.id).await?.len() } else { 0 };
+        let approvals = if stored.state == State::Waiting { self.open_approvals(&stored).await?.len() } else { 0 };
         let here = self.engine().session(&stored.id).is_some_and(|session| !session.is_over());
         Ok(SessionView::new(stored, here, approvals))
     }

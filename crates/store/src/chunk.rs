@@ -1,6 +1,8 @@
 //! Events that follow each other, each with its JSON: made once, then committed, kept for those who follow closely, and
 //! sent.
 
+use std::mem::take;
+
 use bytes::Bytes;
 use switchboard_event::{Event, Id};
 
@@ -60,12 +62,17 @@ impl Chunk {
     }
 }
 
+/// No more than this is reserved, whatever the last chunk was.
+const MOST_RESERVED: usize = 1 << 20;
+
 /// A chunk that is being made.
 #[derive(Debug, Default)]
 pub struct ChunkBuilder {
     events: Vec<Event>,
     json: Vec<u8>,
     ends: Vec<usize>,
+    /// How large the last one was: the next is likely to be like it.
+    last: (usize, usize),
 }
 
 impl ChunkBuilder {
@@ -74,6 +81,11 @@ impl ChunkBuilder {
     /// # Errors
     /// If it cannot be written as JSON. It is not added then.
     pub fn push(&mut self, event: Event) -> Result<(), StoreError> {
+        if self.events.is_empty() {
+            self.events.reserve(self.last.0);
+            self.ends.reserve(self.last.0);
+            self.json.reserve(self.last.1);
+        }
         let start = self.json.len();
         if let Err(error) = serde_json::to_writer(&mut self.json, &event) {
             self.json.truncate(start);
@@ -84,10 +96,10 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    /// How many events there are.
+    /// How long the JSON is so far.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.events.len()
+    pub fn bytes(&self) -> usize {
+        self.json.len()
     }
 
     /// There are none.
@@ -98,7 +110,8 @@ impl ChunkBuilder {
 
     /// The chunk; the builder is empty again.
     pub fn finish(&mut self) -> Chunk {
-        let Self { events, json, ends } = std::mem::take(self);
+        self.last = (self.events.len(), self.json.len().min(MOST_RESERVED));
+        let (events, json, ends) = (take(&mut self.events), take(&mut self.json), take(&mut self.ends));
         // What was reserved and is not used would be kept as long as the chunk is.
         let json = if json.capacity() > json.len() * 2 { Bytes::copy_from_slice(&json) } else { Bytes::from(json) };
         Chunk { events, json, ends }

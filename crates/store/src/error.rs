@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi::SQLITE_IOERR_SHMSIZE};
 use switchboard_event::{EventError, Id};
 use thiserror::Error;
 
@@ -98,8 +98,11 @@ impl StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
+        let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full,
+            // No room for what the processes share about the write-ahead log.
+            _ if extended == Some(SQLITE_IOERR_SHMSIZE) => Self::Full,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error),
             _ => Self::Sqlite(error),

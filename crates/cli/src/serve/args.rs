@@ -1,12 +1,14 @@
 //! What can be typed after `serve`.
 
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::Args;
 use switchboard_serve::{
     guard::{Rate, Unseen},
     listen::Address,
 };
+
+use crate::host;
 
 /// Serve sessions over HTTP: REST, WebSocket and server-sent events
 ///
@@ -52,6 +54,12 @@ pub struct Serve {
     /// So many connections at once; who comes then is told to come again
     #[arg(long, value_name = "N", default_value = "4096", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_connections: u32,
+    /// So many sessions run at once
+    #[arg(long, value_name = "N")]
+    pub max_sessions: Option<usize>,
+    /// Delete sessions that ended longer ago than this, such as 30d [default: keep all]
+    #[arg(long, value_name = "TIME", value_parser = host::duration)]
+    pub keep: Option<Duration>,
     /// What is kept survives a loss of power too, at the price of speed
     #[arg(long)]
     pub durable: bool,

@@ -4,6 +4,7 @@ mod args;
 mod browser;
 mod end;
 mod greeting;
+mod keep;
 mod start;
 
 use std::process::ExitCode;

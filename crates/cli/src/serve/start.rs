@@ -8,7 +8,7 @@ use switchboard_serve::{
     listen::{Address, Limits, ListenError, Listener, Server},
 };
 
-use super::{Serve, browser, greeting};
+use super::{Serve, browser, greeting, keep};
 use crate::{
     data::{self, Data},
     failure::Failure,
@@ -79,7 +79,10 @@ fn folder_of(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
 pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let listeners = plan.listeners()?;
     let data = data::open(Some(plan.folder.clone()), plan.args.durable)?;
-    let service = data.service(plan.cwd.clone(), plan.roots.clone())?;
+    if let Some(token) = &plan.token {
+        data.engine.keep_secret(token.expose().to_owned());
+    }
+    let service = data.service(plan.cwd.clone(), plan.roots.clone(), plan.args.max_sessions)?;
     let (private, drain) = (data.private(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
     let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };
@@ -87,6 +90,9 @@ pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let addresses: Vec<Address> = listeners.iter().map(Listener::address).collect();
     for listener in listeners {
         server.listen(listener, router.clone());
+    }
+    if let Some(age) = plan.args.keep.filter(|_| data.owner.is_some()) {
+        keep::keep(data.engine.log().clone(), age);
     }
     greeting::say(&addresses, plan.token.as_ref(), &data);
     if plan.args.open {

@@ -14,8 +14,7 @@ use super::{
     there::There,
 };
 use crate::{
-    data,
-    dialects,
+    data, dialects,
     failure::Failure,
     host, offered, run,
     terminal::Terminal,

@@ -12,13 +12,7 @@ use switchboard_engine::StartRequest;
 use switchboard_store::{Session, Store};
 
 use super::{found, process, say};
-use crate::{
-    data,
-    failure::Failure,
-    host, run,
-    terminal::Terminal,
-    watch::Look,
-};
+use crate::{data, failure::Failure, host, run, terminal::Terminal, watch::Look};
 
 /// Give a session something more to do
 ///

@@ -69,10 +69,13 @@ impl Writer {
 }
 
 fn lines(messages: &Messages) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    // All at once: standard output looks for the last line end in whatever it gets.
+    let mut text = Vec::new();
     for message in messages.iter() {
-        out.write_all(message)?;
-        out.write_all(b"\n")?;
+        text.extend_from_slice(message);
+        text.push(b'\n');
     }
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
     out.flush()
 }

@@ -13,6 +13,8 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
+use super::SocketPath;
+
 /// A connection, of whatever kind.
 pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -127,7 +129,7 @@ impl Address {
 
     pub(crate) async fn connect(&self) -> io::Result<Box<dyn Connection>> {
         match &self.place {
-            Place::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+            Place::Unix(path) => Ok(Box::new(UnixStream::connect(SocketPath::new(path)?.path()).await?)),
             Place::Tcp(place) => {
                 let stream = TcpStream::connect(place).await?;
                 stream.set_nodelay(true)?;

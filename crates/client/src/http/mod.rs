@@ -5,9 +5,11 @@ mod address;
 mod client;
 mod events;
 mod listen;
+mod socket;
 #[cfg(test)]
 mod tests;
 
 pub use address::{Address, AddressError, Connection};
 pub use client::{Client, HttpError, Limits};
 pub use listen::SseEvent;
+pub use socket::SocketPath;

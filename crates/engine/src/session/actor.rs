@@ -19,7 +19,7 @@ use super::{
     stop::Ladder,
     timers::{Due, Timers},
 };
-use crate::{Audience, Limits, Machine, supervise::Exit};
+use crate::{Audience, Limits, Machine, mask::Mask, supervise::Exit};
 
 /// What an actor is made of.
 pub(crate) struct Parts {
@@ -44,6 +44,8 @@ pub(crate) struct Parts {
     pub used: Usage,
     /// The agent counts turns itself.
     pub counts_turns: bool,
+    /// What is not to be kept of what comes and goes.
+    pub mask: Mask,
 }
 
 /// The actor of one session.
@@ -84,15 +86,12 @@ pub(super) enum Outgoing {
     CloseInput,
 }
 
-/// So many events are committed at once, if that many come at once.
-const BATCH: usize = 1024;
-
 impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
+            stderr: Stderr::new(parts.mask.clone()),
             parts,
             lines: BoundedLines::default(),
-            stderr: Stderr::default(),
             desk: Desk::default(),
             timers: Timers::default(),
             todo: VecDeque::new(),
@@ -170,7 +169,7 @@ impl Actor {
         self.arrived(first);
         while self.todo.is_empty()
             && self.outbox.is_empty()
-            && self.parts.journal.pending() < BATCH
+            && !self.parts.journal.is_full()
             && let Ok(next) = self.parts.arrivals.try_recv()
         {
             self.arrived(next);
@@ -213,7 +212,8 @@ impl Actor {
             Frame::Line(line) => self.hear(line),
             Frame::Piece { bytes, .. } => {
                 let mut events = Vec::new();
-                self.parts.translator.piece(bytes, (self.parts.machine.now)(), &mut events);
+                let bytes = self.parts.mask.cover(bytes);
+                self.parts.translator.piece(&bytes, (self.parts.machine.now)(), &mut events);
                 self.told(events);
             }
         }
@@ -221,7 +221,8 @@ impl Actor {
 
     /// The agent said something.
     pub(super) fn hear(&mut self, line: &[u8]) {
-        if let Some(record) = Record::live(line, (self.parts.machine.now)()) {
+        let line = self.parts.mask.cover(line);
+        if let Some(record) = Record::live(&line, (self.parts.machine.now)()) {
             self.record(&record);
         }
     }
@@ -289,7 +290,7 @@ impl Actor {
     }
 
     fn do_todo(&mut self) {
-        while self.parts.journal.pending() < BATCH
+        while !self.parts.journal.is_full()
             && let Some(effect) = self.todo.pop_front()
         {
             self.perform(effect);

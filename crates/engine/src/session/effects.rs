@@ -74,7 +74,8 @@ impl Actor {
 
     /// What goes is read like what comes, and kept before it is written.
     fn sent(&mut self, record: &RawValue) {
-        let record = Record::sent(record, (self.parts.machine.now)());
+        let covered = self.parts.mask.cover_record(record);
+        let record = Record::sent(&covered, (self.parts.machine.now)());
         self.record(&record);
     }
 

@@ -12,6 +12,9 @@ use crate::hub::Head;
 /// So many bytes of events may be under way to the disk before the session waits.
 const UNDER_WAY: usize = 4 << 20;
 
+/// About so many bytes of events are committed at once, if that many come at once.
+const BATCH: usize = 128 << 10;
+
 /// The pen of one session.
 pub struct Journal {
     session: Id,
@@ -51,9 +54,9 @@ impl Journal {
         }
     }
 
-    /// How many events wait to be committed.
-    pub fn pending(&self) -> usize {
-        self.pending.len()
+    /// Enough events wait to be committed.
+    pub fn is_full(&self) -> bool {
+        self.pending.bytes() >= BATCH
     }
 
     /// What changes about the session with the next commit.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::mask::Mask;
+
 /// So many lines are kept for an error message.
 const LINES: usize = 12;
 
@@ -9,13 +11,18 @@ const LINES: usize = 12;
 const LONGEST: usize = 4 << 10;
 
 /// Lines of text from bytes as they come.
-#[derive(Default)]
 pub struct Stderr {
+    mask: Mask,
     partial: Vec<u8>,
     tail: VecDeque<String>,
 }
 
 impl Stderr {
+    /// Nothing was printed yet.
+    pub fn new(mask: Mask) -> Self {
+        Self { mask, partial: Vec::new(), tail: VecDeque::new() }
+    }
+
     /// Takes bytes; gives the lines that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
@@ -36,7 +43,7 @@ impl Stderr {
 
     fn line(&mut self) -> Option<String> {
         let bytes = std::mem::take(&mut self.partial);
-        let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+        let line = String::from_utf8_lossy(&self.mask.cover(&bytes)).trim_end().to_owned();
         if line.is_empty() {
             return None;
         }

@@ -1,13 +1,11 @@
 //! What agents ask, and the answers.
 
 use axum::{Json as Body, extract::State, routing::on};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::operation::{Answer, Content, Method, Operation, schema};
 use crate::{
     Problem, Service,
-    commands::{Answered, Approval},
+    commands::{Answered, Approvals},
     input::{Json, Path},
     order::ApprovalAnswer,
 };
@@ -37,13 +35,6 @@ pub const OPERATIONS: &[Operation] = &[
         ..Operation::NEW
     },
 ];
-
-/// What is open.
-#[derive(Serialize, JsonSchema)]
-struct Approvals {
-    /// Oldest first.
-    approvals: Vec<Approval>,
-}
 
 async fn list(State(service): State<Service>, Path(id): Path<String>) -> Result<Body<Approvals>, Problem> {
     Ok(Body(Approvals { approvals: service.approvals(&id).await? }))

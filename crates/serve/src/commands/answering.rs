@@ -1,14 +1,18 @@
 //! What agents ask, and what they are answered. The first answer that makes sense counts.
 
+use std::sync::Arc;
+
 use axum::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_engine::{CommandError, Session};
 use switchboard_event::{About, Call, Change, Id, Outcome, Question, RequestOpened, RequestOption, Timestamp};
+use switchboard_store::{Session as Stored, State};
 
 use crate::{
     Problem, Service, foreign,
     order::{ApprovalAnswer, ApprovalDecision},
+    requests::Requests,
     service::Place,
 };
 
@@ -69,6 +73,13 @@ impl Approval {
     }
 }
 
+/// What is open.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Approvals {
+    /// Oldest first.
+    pub approvals: Vec<Approval>,
+}
+
 /// An answer that was taken.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
@@ -84,8 +95,29 @@ impl Service {
     /// # Errors
     /// If there is no such session.
     pub async fn approvals(&self, id: &str) -> Result<Vec<Approval>, Problem> {
-        let open = self.waiting(id).await?;
-        Ok(open.iter().map(|request| Approval::new(id, request)).collect())
+        let stored = self.stored(id).await?;
+        self.open_approvals(&stored).await
+    }
+
+    /// The same of a session that was just looked up.
+    pub(crate) async fn open_approvals(&self, stored: &Stored) -> Result<Vec<Approval>, Problem> {
+        let shown = |open: Vec<Arc<RequestOpened>>| open.iter().map(|open| Approval::new(&stored.id, open)).collect();
+        if let Some(session) = self.engine().session(&stored.id) {
+            return Ok(shown(session.requests()));
+        }
+        if stored.state != State::Waiting {
+            return Ok(Vec::new());
+        }
+        if let Some(owner) = stored.owner.filter(|owner| Some(*owner) != self.setup().owner) {
+            let path = format!("/api/sessions/{}/approvals", foreign::segment(&stored.id));
+            let asked: Result<Approvals, _> = foreign::call(&self.socket(owner), Method::GET, &path, None::<&()>).await;
+            if let Ok(Approvals { approvals }) = asked {
+                return Ok(approvals);
+            }
+        }
+        // Whoever runs it does not say; but the log does, if one reads it all.
+        let id = stored.id.clone();
+        Ok(shown(self.ask(move |log| Requests::read(log, &id)).await?.into_open()))
     }
 
     /// Answers what the agent of a session asks.

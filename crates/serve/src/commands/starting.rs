@@ -7,6 +7,7 @@ use serde_json::Value;
 use switchboard_engine::{Audience, CommandError, Limits, Session, StartRequest};
 use switchboard_event::{SandboxMode, SessionConfig};
 use switchboard_store::Session as Stored;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     Problem, Service, foreign,
@@ -146,10 +147,10 @@ impl Service {
             let detail = "this process ends with the sessions it has, and begins no others";
             return Err(Problem::conflict("no_server", detail).with_hint("`switchboard serve` begins sessions"));
         }
-        let service = self.clone();
+        let (service, place) = (self.clone(), self.place_for_one()?);
         let launched = tokio::spawn(async move {
             let session = service.engine().start(wanted).await?;
-            service.welcome(&session);
+            service.welcome(&session, place);
             Ok(session)
         });
         let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the session was lost");
@@ -157,12 +158,13 @@ impl Service {
     }
 
     /// Counts a session that has started, and its end.
-    fn welcome(&self, session: &Session) {
+    fn welcome(&self, session: &Session, place: OwnedSemaphorePermit) {
         self.metrics().started(session);
         let (service, session) = (self.clone(), session.clone());
         tokio::spawn(async move {
             let outcome = session.outcome().await;
             service.metrics().ended(&session, outcome.reason);
+            drop(place);
         });
     }
 }

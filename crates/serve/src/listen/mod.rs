@@ -21,4 +21,3 @@ pub use drain::Drain;
 pub(crate) use peer::Client;
 pub use peer::Peer;
 pub use server::{Limits, Server};
-pub use unix::SocketPath;

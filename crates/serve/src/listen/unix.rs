@@ -3,58 +3,23 @@
 use std::{
     fs, io,
     os::{
-        fd::{AsRawFd as _, OwnedFd},
+        fd::OwnedFd,
         unix::{fs::FileTypeExt as _, net::UnixStream},
     },
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, fchmod, openat},
+    fs::{Mode, fchmod},
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind as bind_to, listen, socket_with},
 };
+use switchboard_client::http::SocketPath;
 use tokio::net::UnixListener;
 
 use super::ListenError;
 
 /// How many connections may wait to be accepted.
 const WAITING: i32 = 1024;
-
-/// The longest path that an address of a socket takes, with a byte for its end.
-const LONGEST: usize = 107;
-
-/// A path to a socket, as the system's calls take it. One that is too long goes through a descriptor of its folder.
-#[derive(Debug)]
-pub struct SocketPath {
-    path: PathBuf,
-    /// Held as long as the path is used.
-    _folder: Option<OwnedFd>,
-}
-
-impl SocketPath {
-    /// Makes a path usable, whatever its length.
-    ///
-    /// # Errors
-    /// If the path is too long and its folder cannot be opened.
-    pub fn new(path: &Path) -> io::Result<Self> {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok(Self { path: path.to_owned(), _folder: None });
-        };
-        if path.as_os_str().len() <= LONGEST {
-            return Ok(Self { path: path.to_owned(), _folder: None });
-        }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, folder, flags, Mode::empty())?;
-        let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
-        Ok(Self { path, _folder: Some(folder) })
-    }
-
-    /// The path to use, for as long as this is held.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
 
 /// A socket's file, which goes away with us.
 #[derive(Debug)]

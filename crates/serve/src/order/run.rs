@@ -13,13 +13,14 @@ use super::{SessionRequest, shape};
 #[serde(rename_all = "camelCase")]
 pub struct RunRequest {
     /// The agent.
-    #[schemars(schema_with = "shape::agent_name")]
+    #[schemars(schema_with = "shape::driver_name")]
     pub driver: String,
     /// What to do: 1 to 100,000 characters.
     #[schemars(length(min = 1, max = 100_000))]
     pub task: String,
     /// The folder to work in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^/"))]
     pub cwd: Option<String>,
     /// The model to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]

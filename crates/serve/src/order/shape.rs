@@ -9,6 +9,12 @@ use switchboard_event::SessionConfig;
 pub const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$";
 
 /// The name of an agent that this server knows.
+pub fn driver_name(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = AGENTS.iter().map(|agent| agent.name).collect();
+    json_schema!({ "type": "string", "enum": names })
+}
+
+/// The same where it may be left out.
 pub fn agent_name(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = AGENTS.iter().map(|agent| json!(agent.name)).chain([Value::Null]).collect();
     json_schema!({ "enum": names })

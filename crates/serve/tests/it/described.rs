@@ -91,3 +91,13 @@ async fn the_description_is_served() {
     let answer = rig.get("/openapi.json").await;
     assert_eq!((answer.status, &answer.body), (200, &openapi::document()));
 }
+
+#[test]
+fn the_page_for_people_has_every_operation() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md")).unwrap();
+    for path in openapi::document()["paths"].as_object().unwrap().keys() {
+        // In examples, variables stand for ids.
+        let example = path.replace("{id}", "$ID").replace("{rid}", "$REQUEST");
+        assert!(page.contains(path) || page.contains(&example), "{path}");
+    }
+}

@@ -7,10 +7,11 @@ use std::{
 };
 
 use axum::{Router, routing::get};
+use switchboard_client::http::SocketPath;
 use switchboard_serve::{
     Drain,
     guard::{Guard, Rules},
-    listen::{Address, Limits, ListenError, Listener, Server, SocketPath},
+    listen::{Address, Limits, ListenError, Listener, Server},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

@@ -1,4 +1,4 @@
-//! The server as its clients see it: a real router on a real log, with the built-in agents.
+//! The server as its clients see it: a real router on a real log, with the built-in agents; and what guards it.
 
 #![cfg(test)]
 

@@ -75,6 +75,7 @@ impl Rig {
             cwd: folder.path().to_owned(),
             roots,
             limits: Limits::default(),
+            most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
         });

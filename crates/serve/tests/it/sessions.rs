@@ -119,7 +119,7 @@ async fn running_means_all_that_is_open() {
     };
     assert_eq!(listed("state=running").await, [idle.clone(), running.clone(), waiting.clone()]);
     assert_eq!(listed("state=running&limit=2").await, [idle.clone(), running.clone()]);
-    assert_eq!(listed("state=waiting").await, [waiting.clone()]);
+    assert_eq!(listed("state=waiting").await, [waiting]);
     assert_eq!(listed("state=idle").await, [idle]);
 }
 

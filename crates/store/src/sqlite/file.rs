@@ -196,3 +196,20 @@ pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
 fn absent(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, open};
+
+    #[test]
+    fn durable_means_that_every_commit_is_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        for (durable, expected) in [(false, 1), (true, 2), (false, 1)] {
+            let opened = open(folder.path(), &Options { durable, ..Options::default() }).unwrap();
+            let writer = opened.writer.unwrap();
+            // 1 is NORMAL, 2 is FULL.
+            let level: i64 = writer.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+            assert_eq!(level, expected, "durable: {durable}");
+        }
+    }
+}

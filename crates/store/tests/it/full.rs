@@ -1,10 +1,10 @@
 //! No room: said to whom it concerns, and nothing else is harmed.
 
-use std::sync::mpsc::channel;
+use std::{fs, path::Path, sync::mpsc::channel};
 
 use switchboard_store::{Batch, Log as _, Options, State, Store, StoreError, Update};
 
-use crate::fixture::{append, chunk, event, events, folder, new, owner, seqs};
+use crate::fixture::{append, chunk, event, events, folder, new, open, owner, seqs};
 
 #[test]
 fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
@@ -39,4 +39,93 @@ fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
     append(&store, "t", one(), Update::default()).unwrap();
     let sound: String = blocker.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
+}
+
+/// A small file system of its own. Where that is not allowed there is none.
+#[cfg(target_os = "linux")]
+struct Disk(tempfile::TempDir);
+
+#[cfg(target_os = "linux")]
+impl Disk {
+    fn new(size: &std::ffi::CStr) -> Option<Self> {
+        use rustix::mount::{MountFlags, mount};
+        let folder = folder();
+        let mounted = mount("tmpfs", folder.path(), "tmpfs", MountFlags::empty(), size);
+        mounted.is_ok().then_some(Self(folder))
+    }
+
+    /// Takes all room that is left; removing the file gives it back.
+    fn fill(&self) -> std::path::PathBuf {
+        let ballast = self.0.path().join("ballast");
+        let mut size = 0;
+        // Smaller and smaller, until not even a byte fits.
+        for piece in (0..=20).rev().map(|power| 1_usize << power) {
+            while fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&ballast)
+                .is_ok_and(|mut file| std::io::Write::write_all(&mut file, &vec![0; piece]).is_ok())
+            {
+                size += piece;
+            }
+        }
+        assert!(size > 0);
+        ballast
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Disk {
+    fn drop(&mut self) {
+        rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH).ok();
+    }
+}
+
+fn is_sound(folder: &Path) -> bool {
+    let log = rusqlite::Connection::open(folder.join("log.db")).unwrap();
+    log.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap() == "ok"
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_really_full_is_said_and_harms_nothing() {
+    let Some(disk) = Disk::new(c"size=8m") else {
+        eprintln!("NOT TESTED: a full disk, since this user may not mount one");
+        return;
+    };
+    let data = disk.0.path().join("data");
+    let store = open(&data);
+    store.create(new("s")).unwrap();
+    let long = "x".repeat(20_000);
+    let mut head = 0;
+    let mut one_more = |store: &Store| {
+        let outcome = append(store, "s", vec![event("s", head + 1, &long)], Update::default());
+        head += u64::from(outcome.is_ok());
+        (outcome, head)
+    };
+    one_more(&store).0.unwrap();
+    let ballast = disk.fill();
+    // There may be room in the files as they are; not for long.
+    let (failed, head) = (0..200).map(|_| one_more(&store)).find(|(outcome, _)| outcome.is_err()).unwrap();
+    assert!(matches!(failed, Err(StoreError::Full)), "{failed:?}");
+    assert!(matches!(one_more(&store).0, Err(StoreError::Full)));
+    assert!(matches!(store.create(new("t")), Err(StoreError::Full)));
+    assert_eq!(seqs(&store, "s"), (1..=head).collect::<Vec<_>>(), "what was committed is there");
+
+    fs::remove_file(ballast).unwrap();
+    for _ in 0..20 {
+        one_more(&store).0.unwrap();
+    }
+    let (last, head) = one_more(&store);
+    last.unwrap();
+    drop(store);
+    assert!(is_sound(&data));
+    assert_eq!(seqs(&open(&data), "s"), (1..=head).collect::<Vec<_>>());
+
+    // Also to one who opens the log when there is no room for what SQLite needs beside it.
+    disk.fill();
+    for owner in [Some(owner(2)), None] {
+        let opened = Store::open(&data, &Options { owner, ..Options::default() });
+        assert!(matches!(opened, Err(StoreError::Full)), "{opened:?}");
+    }
 }
