@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use switchboard_event::Timestamp;
-use switchboard_store::{Filter, Log, Session, Store};
+use switchboard_store::{Filter, Log, Session, State, Store};
 
 use super::{found, process, say};
 use crate::{data, failure::Failure, host, terminal::Terminal};
@@ -70,8 +70,9 @@ impl Delete {
         let age = self.older_than.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let now = host::now();
         let is_old = |ended: Timestamp| now.millis_since(ended) >= age;
-        let all = log.sessions(&Filter::default())?.into_iter();
-        Ok(all.filter(|session| session.state.is_final() && session.ended.is_some_and(is_old)).collect())
+        let states = vec![State::Done, State::Failed, State::Cancelled];
+        let ended = log.sessions(&Filter { states, ..Filter::default() })?.into_iter();
+        Ok(ended.filter(|session| session.ended.is_some_and(is_old)).collect())
     }
 
     fn is_meant(&self, sessions: &[Session]) -> Result<bool, Failure> {
