@@ -61,7 +61,7 @@ const SPOILS: &[Spoil] = &[
             format!("Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: {}\r\n", number(dice));
         head(api, "GET", &format!("/ws/sessions/{}", targets.ended), &upgrade)
     },
-    |api, _, dice| json(api, "/api/sessions", &vec![b' '; 33_000_000 + dice.below(1_000)]),
+    |api, _, dice| json(api, "/api/sessions", &vec![b' '; 40_000_000 + dice.below(1_000)]),
 ];
 
 /// Sends one, and reads the answer. It is none of the server's failure, and it comes.
