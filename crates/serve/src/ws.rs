@@ -28,6 +28,9 @@ use crate::{
 /// The largest message that a client may send: a prompt with images.
 pub const LARGEST: usize = crate::order::LARGEST_BODY;
 
+/// So much is kept to read into for each client: most say nothing for hours.
+pub const HEARS: usize = 8 << 10;
+
 /// A ping is sent when there was nothing to say for so long: who is gone without a word is noticed then.
 const QUIET: Duration = Duration::from_secs(30);
 

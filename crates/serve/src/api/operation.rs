@@ -129,6 +129,8 @@ pub enum Content {
     Nothing,
     /// JSON of this shape.
     Json(MakeSchema),
+    /// Server-sent events.
+    Events,
     /// Text of this media type.
     Text(&'static str),
 }

@@ -37,7 +37,7 @@ pub const OPERATIONS: &[Operation] = &[
                       of a message is the `seq` of its event, on the last message of the event: a client that comes \
                       back with `Last-Event-ID` gets each later message exactly once.",
         query: Some(schema::<StreamQuery>),
-        answers: &[Answer { status: 200, meaning: "The stream.", content: Content::Text("text/event-stream") }],
+        answers: &[Answer { status: 200, meaning: "The stream.", content: Content::Events }],
         refusals: &[404],
         handler: |method| on(method, stream),
         ..Operation::NEW
@@ -64,7 +64,7 @@ pub const OPERATIONS: &[Operation] = &[
         description: "Nobody can be asked on this wire: what must be asked is declined at once, and the stream says \
                       so. The last event is the end of the session, exactly once. Who hangs up ends the session.",
         body: Some(schema::<RunRequest>),
-        answers: &[Answer { status: 200, meaning: "The stream.", content: Content::Text("text/event-stream") }],
+        answers: &[Answer { status: 200, meaning: "The stream.", content: Content::Events }],
         refusals: &[404, 409, 507],
         handler: |method| on(method, run),
         ..Operation::NEW
@@ -144,7 +144,7 @@ async fn connect(
     let client = ws::Client { service: service.clone(), session, caller: caller.map(|Extension(caller)| caller) };
     let drain = service.drain().clone();
     let upgrade = upgrade.map_err(|rejection| not_a_websocket(&rejection))?;
-    Ok(upgrade.max_message_size(ws::LARGEST).on_upgrade(move |socket| async move {
+    Ok(upgrade.max_message_size(ws::LARGEST).read_buffer_size(ws::HEARS).on_upgrade(move |socket| async move {
         ws::serve(socket, reader, client, drain).await;
         drop(open);
     }))

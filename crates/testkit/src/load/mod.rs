@@ -23,7 +23,7 @@ pub use api::{Api, Response, response as response_of};
 pub use clock::now;
 pub use feed::{End, Feed, From, Message, Wire};
 pub use house::{House, Served, free_port};
-pub use memory::Memory;
+pub use memory::{Memory, processor};
 pub use peer::{Heard, Peer};
 pub use reader::{Manner, Read, Reader};
 pub use socket::Socket;

@@ -93,7 +93,7 @@ fn one(house: &House, served: Served, args: &Crash, dice: &mut Dice, found: &mut
     let views = served.api.sessions()?;
     let open: Vec<_> = views.iter().filter(|view| view["state"] == "running").map(|view| view["id"].clone()).collect();
     ensure!(open.is_empty(), "sessions that run although nobody runs them: {open:?}");
-    found.cut_off += views.iter().filter(|view| view["state"] == "failed").count() as u64;
+    found.cut_off = views.iter().filter(|view| view["state"] == "failed").count() as u64;
     found.sessions += seen.len() as u64;
     found.received += seen.iter().map(|seen| seen.tally.messages).sum::<u64>();
     Ok(served)

@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde_json::json;
-use switchboard_testkit::load::{Manner, Memory, Read, Reader, Served, Wire, free_port};
+use switchboard_testkit::load::{Manner, Memory, Read, Reader, Served, Wire, free_port, processor};
 
 use super::house::{Program, Stream, rate, seconds, verbatim};
 use crate::commands::say;
@@ -56,7 +56,9 @@ pub fn run(args: &Readers) -> anyhow::Result<()> {
     let (dialect, wire, manner) = (args.stream.dialect()?, args.stream.wire(), args.manner()?);
     let session = served.api.start(house.agent, &format!("burst {}", args.deltas))?;
     let reader = Reader { api: &served.api, wire, session: &session, dialect, manner };
+    let idle = processor(served.pid())?;
     let (reads, most) = together(&reader, args.readers, &served)?;
+    let busy = processor(served.pid())? - idle;
     let lost = check(&reader, &reads, args.deltas)?;
     let first = began(&reader)?;
     let slowest = reads.iter().map(|read| read.at).max().context("nobody read")?;
@@ -64,7 +66,7 @@ pub fn run(args: &Readers) -> anyhow::Result<()> {
     let messages = reads.iter().map(|read| read.tally.messages).max().unwrap_or_default();
     let memory = served.memory()?;
     say(&json!({ "readers": args.readers, "messages": messages, "lost": lost, "seconds": time,
-        "per_second": rate(messages, time), "connections": reads.iter().map(|read| read.connections).sum::<u64>(),
+        "per_second": rate(messages, time), "server_seconds": busy, "connections": reads.iter().map(|read| read.connections).sum::<u64>(),
         "memory_kb": memory.now, "memory_peak_kb": memory.peak, "memory_while_reading_kb": most })
     .to_string());
     served.stop()?;

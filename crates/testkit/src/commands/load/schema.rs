@@ -2,7 +2,7 @@
 //! wrong. It checks that none is answered with a 5xx, and that every answer is one that was described.
 
 use std::{
-    path::PathBuf,
+    path::{PathBuf, absolute},
     time::{Duration, Instant},
 };
 
@@ -56,7 +56,7 @@ pub fn run(args: &Schema) -> anyhow::Result<()> {
     let more = ["--seed", &seed, "--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"];
     // What follows a session does not end while the session does not.
     let except = ["--exclude-path-regex", "/stream$|^/ws/", "--no-color", "--continue-on-failure"];
-    let mut command = house.stage.command(&args.schemathesis, &[&options[..], &more, &except].concat());
+    let mut command = house.stage.command(&absolute(&args.schemathesis)?, &[&options[..], &more, &except].concat());
     command.args(seconds.iter().flat_map(|seconds| ["--max-time", seconds]));
     let status = command.env("PYTHONDONTWRITEBYTECODE", "1").status()?;
     let after = served.memory()?;
