@@ -16,5 +16,6 @@ mod listen_limits;
 mod listen_unix;
 mod refused;
 mod rig;
+mod running;
 mod sessions;
 mod steering;
