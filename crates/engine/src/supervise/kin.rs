@@ -3,7 +3,8 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read as _},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
@@ -37,12 +38,12 @@ pub struct Sockets {
 /// Looks through the processes of this machine. Blocks for as long as that takes: milliseconds.
 pub fn sockets() -> io::Result<Sockets> {
     let own = ancestors(std::process::id()).unwrap_or_default();
-    let all: Vec<_> = process::all()?.collect();
-    let is_root = |stat: &&Stat| !own.contains(&stat.process.pid) && is_supervisor(stat.process.pid);
-    let roots: Vec<_> = all.iter().filter(is_root).map(|stat| stat.process.pid).collect();
+    let roots: Vec<_> = process::pids()?.filter(|pid| !own.contains(pid) && is_supervisor(*pid)).collect();
     if roots.is_empty() {
         return Ok(Sockets::default());
     }
+    // Looked at after the supervisors were found: who is started meanwhile descends from one of them, or does not.
+    let all: Vec<_> = process::all()?.collect();
     let kin: HashSet<u32> = process::descendants(&all, roots).iter().map(|stat| stat.process.pid).collect();
     let mut found = Sockets { any_session: true, ..Sockets::default() };
     for pid in all.iter().map(|stat| stat.process.pid) {
@@ -68,7 +69,10 @@ fn ancestors(pid: u32) -> Option<Vec<u32>> {
 }
 
 fn is_supervisor(pid: u32) -> bool {
-    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    // The name and the mode are short, and all processes are asked.
+    let mut begin = [0; 64];
+    let read = File::open(format!("/proc/{pid}/cmdline")).and_then(|mut file| file.read(&mut begin));
+    let command = begin.get(..read.unwrap_or_default()).unwrap_or_default();
     command.split(|byte| *byte == 0).nth(1) == Some(SUPERVISE.as_bytes())
 }
 

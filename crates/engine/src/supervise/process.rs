@@ -92,10 +92,15 @@ pub fn from_pid(pid: Pid) -> u32 {
 
 /// All processes of the machine that we can see, as a rule the youngest first, each looked at when it is its turn.
 pub fn all() -> io::Result<impl Iterator<Item = Stat>> {
+    Ok(pids()?.filter_map(Stat::of))
+}
+
+/// Their numbers, in the same order.
+pub fn pids() -> io::Result<impl Iterator<Item = u32>> {
     let entries = fs::read_dir("/proc")?.filter_map(Result::ok);
     // Listed before any is looked at: where processes start faster than we look, the list would not end.
     let pids: Vec<u32> = entries.filter_map(|entry| number(&entry.file_name())).collect();
-    Ok(pids.into_iter().rev().filter_map(Stat::of))
+    Ok(pids.into_iter().rev())
 }
 
 /// The children of a process with one thread, the youngest first. None where the kernel has no such list

@@ -3,10 +3,13 @@
 #![cfg(test)]
 
 mod approvals;
+mod board;
+mod client;
 mod described;
 mod door;
 mod elsewhere;
 mod events;
+mod feeds;
 mod figures;
 mod guard_bodies;
 mod guard_entry;
@@ -19,3 +22,4 @@ mod rig;
 mod running;
 mod sessions;
 mod steering;
+mod streams;

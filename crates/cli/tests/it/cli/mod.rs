@@ -4,6 +4,7 @@ mod hidden;
 mod input;
 mod names;
 mod pipes;
+mod serve;
 mod sessions;
 
 use switchboard_agents::{SOURCES, Source};

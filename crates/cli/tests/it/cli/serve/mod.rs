@@ -1,0 +1,6 @@
+//! `switchboard serve` and `switchboard token`, as their users run them.
+
+mod ends;
+mod inside;
+mod rig;
+mod starts;

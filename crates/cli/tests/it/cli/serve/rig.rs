@@ -1,0 +1,142 @@
+//! A server on a free port with a data folder of its own, and requests to it.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, ChildStderr, Stdio},
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::binary::{command, run};
+
+/// How long anything may take. Nothing does; but a test that hangs should say so.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that runs.
+pub struct Served {
+    pub child: Child,
+    pub port: u16,
+    pub token: String,
+    /// What it said when it started.
+    pub greeting: String,
+    pub folder: TempDir,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Served {
+    pub fn start() -> Self {
+        Self::with(tempfile::tempdir().unwrap(), &[])
+    }
+
+    /// With more arguments, in a folder where one may have been before.
+    pub fn with(folder: TempDir, more: &[&str]) -> Self {
+        let data = folder.path().join("data");
+        let args = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
+        let args: Vec<&str> = args.iter().chain(more).copied().collect();
+        let mut child = command(&args)
+            .current_dir(folder.path())
+            .env_remove("SWITCHBOARD_TOKEN")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut greeting = String::new();
+        while !greeting.contains("\n  data ") {
+            assert_ne!(stderr.read_line(&mut greeting).unwrap(), 0, "it ended: {greeting}");
+        }
+        let port = greeting.split("http://127.0.0.1:").nth(1).unwrap().split(['\n', '/']).next().unwrap();
+        let port = port.parse().unwrap();
+        let token = run(&["token", "--data", data.to_str().unwrap()], b"").ok().trim().to_owned();
+        Self { child, port, token, greeting, folder, stderr }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A request with the token, and what is answered: the status, and the body as it is.
+    pub fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let (port, token, length) = (self.port, &self.token, body.len());
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Starts a session, and gives its id.
+    pub fn session(&self, request: &Value) -> String {
+        let (status, body) = self.ask("POST", "/api/sessions", Some(request));
+        assert_eq!(status, 201, "{body}");
+        serde_json::from_str::<Value>(&body).unwrap()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// All events of a session, as they are told until its end.
+    pub fn events(&self, session: &str) -> String {
+        self.ask("GET", &format!("/api/sessions/{session}/stream?dialect=events"), None).1
+    }
+
+    /// The sessions that there are.
+    pub fn sessions(&self) -> Vec<Value> {
+        let (_, body) = self.ask("GET", "/api/sessions", None);
+        serde_json::from_str::<Value>(&body).unwrap()["sessions"].as_array().unwrap().clone()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Reads what it says until it has said this.
+    pub fn wait_for(&mut self, text: &str) {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "it never said `{text}`");
+        }
+    }
+
+    /// The exit code, once it ends.
+    pub fn ended(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
+    /// Tells it to end, and gives the folder for another.
+    pub fn stop(mut self) -> TempDir {
+        self.signal(Signal::TERM);
+        assert_eq!(self.ended(), Some(0));
+        std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing behind.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// A request for an agent that is a script of the shell.
+pub fn script(folder: &Path, text: &str, sandbox: &str) -> Value {
+    serde_json::json!({
+        "agentType": "acp",
+        "prompt": "go",
+        "command": ["bash", "-c", text],
+        "config": { "workingDirectory": folder, "sandboxMode": sandbox },
+    })
+}
