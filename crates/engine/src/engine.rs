@@ -166,7 +166,7 @@ impl Engine {
         if let Some(last) = self.session(id).filter(Session::is_over) {
             last.outcome().await;
             // Also if whoever runs it has not come to say so.
-            self.rooms.leave(id);
+            self.rooms.leave(&last);
         }
         self.rooms.reserve(id).ok_or_else(|| StartError::Running(id.clone()))
     }
@@ -358,7 +358,7 @@ async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Opt
         actor.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(remark));
     }
     actor.run(prompt).await;
-    engine.rooms.leave(session.id());
+    engine.rooms.leave(&session);
     if session.outcome().await.unwritten.is_some() {
         engine.close_later(session.id()).await;
     }

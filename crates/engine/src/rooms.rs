@@ -52,9 +52,12 @@ impl Rooms {
         self.state().live.insert(session.id().clone(), session);
     }
 
-    /// The session has ended, and nothing of it is left.
-    pub fn leave(&self, id: &Id) {
-        self.state().live.remove(id);
+    /// The run has ended, and nothing of it is left. Another run of the same session, which may be there by now, stays.
+    pub fn leave(&self, ended: &Session) {
+        let mut state = self.state();
+        if state.live.get(ended.id()).is_some_and(|live| Arc::ptr_eq(&live.head, &ended.head)) {
+            state.live.remove(ended.id());
+        }
     }
 
     pub fn get(&self, id: &str) -> Option<Session> {

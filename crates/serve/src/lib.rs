@@ -9,7 +9,7 @@
 mod agents;
 mod api;
 pub mod commands;
-mod feed;
+pub mod feed;
 mod foreign;
 pub mod guard;
 pub mod input;

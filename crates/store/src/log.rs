@@ -1,4 +1,24 @@
-//! The contract of a durable log. Not SQLite's: a log on another machine can keep it too.
+//! The contract of a durable log. Not SQLite's: a log on another machine can keep it too. What whoever implements
+//! [`Log`] has to keep, and all that whoever uses it relies on:
+//!
+//! * **Order.** A session's events are numbered 1, 2, 3, … without a gap. A batch that does not begin right behind the
+//!   head is refused, whole, with [`StoreError::Gap`]; nothing is ever changed or removed but by deleting a session.
+//! * **One writer a session.** A session belongs to one process at a time, and only its batches are accepted
+//!   ([`StoreError::NotOwner`] for others). [`Log::create`] and [`Log::claim`] decide to whom, and [`Log::take_over`]
+//!   moves what the dead have left: of all who ask, exactly one gets each. How it is known that a process is dead is the
+//!   implementation's own affair (a lock file here; elsewhere a lease), but it must never be said of one that can still
+//!   append.
+//! * **Commit.** [`Batch::done`] is called exactly once, after the batch is committed or refused; batches of one process
+//!   are done in the order in which they came. What is committed survives the death of every process, and no reader is
+//!   shown anything that is not.
+//! * **Reading.** A reader is a `seq`, and a page is one answer: nothing stays open between two of them, and a reader
+//!   that is slow, or never comes back, costs nothing. Who has seen an event sees it again, and all before it, until the
+//!   session is deleted. Rows are byte for byte what was appended.
+//! * **Waiting for more** is not asked of the log: a process tells its own readers when it has committed, and asks
+//!   the process that runs a session for what that one commits.
+//! * **No room, no medium.** What cannot be written is refused and changes nothing; whoever has the log open reads on,
+//!   and writes on when there is room again.
+//! * **Checkpoints** are a cache: they may be lost, never be wrong. The first one at a place stays.
 
 use std::sync::Arc;
 

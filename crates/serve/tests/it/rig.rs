@@ -237,3 +237,10 @@ fn machine(folder: &TempDir) -> Machine {
 fn now() -> Timestamp {
     Timestamp::from_micros(jiff::Timestamp::now().as_microsecond()).unwrap()
 }
+
+/// All that an address says, as text.
+pub async fn text(service: &Service, path: &str) -> String {
+    let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+    let response = service.router().oneshot(request).await.unwrap();
+    String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}

@@ -112,11 +112,15 @@ impl<'a> Scene<'a> {
     fn insert(&mut self, number: u64, events: &Chunk) -> Result<(), StoreError> {
         let mut insert =
             self.connection.prepare_cached("INSERT INTO events (place, at, kind, body) VALUES (?1, ?2, ?3, ?4)")?;
+        let (mut kind, mut name) = (None, String::new());
         for (event, json) in events.from(0) {
-            let kind = Name(event.body.kind()).to_string();
+            // Most events are of the kind of the one before.
+            if kind.replace(event.body.kind()) != Some(event.body.kind()) {
+                name = Name(event.body.kind()).to_string();
+            }
             // Serde writes UTF-8, so it need not be checked again.
             let body = ToSqlOutput::Borrowed(ValueRef::Text(&json));
-            insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), kind, body))?;
+            insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), &name, body))?;
         }
         self.written += events.json_len();
         Ok(())

@@ -1,0 +1,121 @@
+//! Readers of a session: wherever they begin, however slow they are and whoever reads beside them, each gets every
+//! message once and in order.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use switchboard_dialects::{DIALECTS, Dialect, Messages, dialect};
+use switchboard_serve::feed::{Begin, Reader};
+use switchboard_store::{At, Page};
+
+use crate::rig::Rig;
+
+/// What a reader gets until the end: each message, and the place of its event if it is the event's last.
+async fn rest(reader: &mut Reader) -> Vec<(Bytes, Option<u64>)> {
+    let mut all = Vec::new();
+    let reading = async {
+        while let Some(part) = reader.next().await.unwrap() {
+            all.extend(part.messages().iter().map(|one| (one.json.clone(), one.is_last.then_some(one.seq))));
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), reading).await.expect("the session did not end");
+    all
+}
+
+/// What the events of the log say, projected in one go.
+fn said(rig: &Rig, id: &str, dialect: &Dialect) -> Vec<(Bytes, Option<u64>)> {
+    let page = Page { after: 0, limit: usize::MAX >> 1, max_bytes: usize::MAX };
+    let mut projection = (dialect.projection)();
+    let mut all = Vec::new();
+    for event in rig.service.engine().log().page(id, page).unwrap() {
+        let mut messages = Messages::default();
+        projection.event(&event, &mut messages);
+        let count = messages.len();
+        let numbered = messages.iter().zip(1..);
+        all.extend(numbered.map(|(one, n)| (Bytes::copy_from_slice(one), (n == count).then_some(event.seq))));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_who_read_a_burst_get_all_of_it() {
+    let rig = Rig::new();
+    let id = rig.start("script", "sleep 0.1\nburst 6000\ntext done").await;
+    let mut readers = Vec::new();
+    for dialect in DIALECTS {
+        for slow in [false, false, true] {
+            let mut reader = rig.service.read(&id, dialect, Begin::Message(0)).await.unwrap();
+            readers.push(tokio::spawn(async move {
+                let mut got = Vec::new();
+                while slow && let Some(part) = reader.next().await.unwrap() {
+                    // It falls behind all that is kept for those who do not.
+                    got.extend(part.messages().iter().map(|one| (one.json.clone(), one.is_last.then_some(one.seq))));
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                got.extend(rest(&mut reader).await);
+                (dialect, got)
+            }));
+        }
+    }
+    for reader in readers {
+        let (dialect, got) = reader.await.unwrap();
+        assert_eq!(got, said(&rig, &id, dialect), "{}", dialect.name);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_begins_anywhere() {
+    let rig = Rig::new();
+    let id = rig.start("script", "text one two\nthink why\nrun ls\nedit a.txt\nplan a, b\nburst 50\ntext end").await;
+    rig.ended(&id).await;
+    for dialect in DIALECTS {
+        let whole = said(&rig, &id, dialect);
+        for skip in 0..=whole.len() {
+            let mut reader = rig.service.read(&id, dialect, Begin::Message(skip as u64)).await.unwrap();
+            assert_eq!(rest(&mut reader).await, whole[skip..], "{} from message {skip}", dialect.name);
+            let Some(seq) = whole.get(skip).and_then(|(_, seq)| *seq) else { continue };
+            let mut reader = rig.service.read(&id, dialect, Begin::Event(seq)).await.unwrap();
+            assert_eq!(rest(&mut reader).await, whole[skip + 1..], "{} behind event {seq}", dialect.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_returns_begins_at_a_checkpoint() {
+    let rig = Rig::new();
+    let id = rig.start("script", "burst 30000\ntext end").await;
+    rig.ended(&id).await;
+    let dialect = DIALECTS.first().unwrap();
+    let whole = rest(&mut rig.service.read(&id, dialect, Begin::Message(0)).await.unwrap()).await;
+    // Another process, which has nothing in memory.
+    let other = rig.beside();
+    let (log, version) = (other.service.engine().log(), dialect.version());
+    let kept = log.checkpoint(&id, dialect.name, &version, At::Seq(29_000)).unwrap().expect("no checkpoint was kept");
+    assert!(kept.seq > 20_000 && kept.seq <= 29_000, "{}", kept.seq);
+    for begin in [Begin::Event(29_000), Begin::Message(29_500)] {
+        let got = rest(&mut other.service.read(&id, dialect, begin).await.unwrap()).await;
+        assert_eq!(got[..], whole[whole.len() - got.len()..], "{begin:?}");
+        assert!((400..1100).contains(&got.len()), "{begin:?}: {}", got.len());
+    }
+}
+
+#[tokio::test]
+async fn an_offset_that_is_not_reached_yet_is_waited_for() {
+    let rig = Rig::new();
+    let id = rig.start("script", "sleep 0.2\nburst 100\nsleep 0.2\ntext end").await;
+    let events = dialect("events").unwrap();
+    let mut reader = rig.service.read(&id, events, Begin::Message(90)).await.unwrap();
+    let got = rest(&mut reader).await;
+    assert_eq!(got, said(&rig, &id, events)[90..]);
+}
+
+#[tokio::test]
+async fn a_session_that_another_process_runs_is_followed() {
+    let rig = Rig::new();
+    let id = rig.start("script", "sleep 0.2\nburst 3000\nsleep 0.1\ntext end").await;
+    let other = rig.beside();
+    for dialect in DIALECTS {
+        let got = rest(&mut other.service.read(&id, dialect, Begin::Message(0)).await.unwrap()).await;
+        assert_eq!(got, said(&rig, &id, dialect), "{}", dialect.name);
+    }
+}
