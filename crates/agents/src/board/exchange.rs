@@ -27,8 +27,9 @@ pub fn failure(answer: &Object<'_>) -> Option<Fault> {
     let nested = || body.object("error").filled("message");
     let said = said.or_else(nested).unwrap_or_else(|| format!("the server answered with status {status}"));
     let hint = match (body.filled("hint"), status) {
+        // What the server says of it is for those who speak to it themselves.
+        (_, 401) => "\nhint: the variable SWITCHBOARD_BOARD_TOKEN has the token for it".to_owned(),
         (Some(hint), _) => format!("\nhint: {hint}"),
-        (None, 401) => "\nhint: the variable SWITCHBOARD_BOARD_TOKEN has the token for it".to_owned(),
         (None, _) => String::new(),
     };
     let fault = Fault::new(code(status), format!("{said}{hint}")).with_status(Some(status));

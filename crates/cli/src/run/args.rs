@@ -70,7 +70,7 @@ pub struct Run {
     /// Use the agent's simplest form: one prompt, one answer, no approvals
     #[arg(long)]
     pub one_shot: bool,
-    /// The program of an agent that speaks ACP, with its arguments
+    /// The program of an agent that speaks ACP, with its arguments; for board the server, the agent there, and the folder
     #[arg(long, value_name = "COMMAND")]
     pub command: Option<String>,
     /// A variable for the agent

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod approvals;
+mod board;
+mod client;
 mod described;
 mod door;
 mod elsewhere;
