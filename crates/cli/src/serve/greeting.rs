@@ -5,6 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
+use switchboard_engine::{Engine, Inspected, glance};
 use switchboard_serve::{guard::Token, listen::Address};
 
 use crate::data::Data;
@@ -14,6 +15,19 @@ pub fn say(addresses: &[Address], token: Option<&Token>, data: &Data) {
     let text = greeting(addresses, token, data);
     // A server that nobody watches serves all the same.
     drop(std::io::stderr().lock().write_all(text.as_bytes()));
+}
+
+/// Says which agents are there, as soon as that is known. Nobody has to wait for it.
+pub fn say_agents(engine: &Engine) {
+    let engine = engine.clone();
+    tokio::task::spawn_blocking(move || {
+        let is_there = |agent: &Inspected| agent.path.is_some();
+        let found: Vec<_> = glance(engine.machine()).into_iter().filter(is_there).map(|agent| agent.name).collect();
+        let mut text = String::new();
+        let none = "none is installed; `switchboard agents` says how";
+        line(&mut text, "agents", &if found.is_empty() { none.to_owned() } else { found.join(", ") });
+        drop(std::io::stderr().lock().write_all(text.as_bytes()));
+    });
 }
 
 fn greeting(addresses: &[Address], token: Option<&Token>, data: &Data) -> String {

@@ -95,6 +95,7 @@ pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
         keep::keep(data.engine.log().clone(), age);
     }
     greeting::say(&addresses, plan.token.as_ref(), &data);
+    greeting::say_agents(&data.engine);
     if plan.args.open {
         browser::open(&addresses, plan.token.as_ref(), &data);
     }

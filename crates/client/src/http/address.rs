@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_said() {
-        for text in ["", "board", "/path", "unix:", "http://", "http://user@host", "ftp://host", "http://a b"] {
+        for text in ["", "nowhere", "/path", "unix:", "http://", "http://user@host", "ftp://host", "http://a b"] {
             assert_eq!(Address::parse(text), Err(AddressError::Unknown(text.to_owned())), "{text}");
         }
         for text in ["https://host", "wss://host:1"] {

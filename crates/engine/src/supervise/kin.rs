@@ -37,8 +37,7 @@ pub struct Sockets {
 
 /// Looks through the processes of this machine. Blocks for as long as that takes: milliseconds.
 pub fn sockets() -> io::Result<Sockets> {
-    let own = ancestors(std::process::id()).unwrap_or_default();
-    let roots: Vec<_> = process::pids()?.filter(|pid| !own.contains(pid) && is_supervisor(*pid)).collect();
+    let roots = supervisors()?;
     if roots.is_empty() {
         return Ok(Sockets::default());
     }
@@ -56,6 +55,17 @@ pub fn sockets() -> io::Result<Sockets> {
         }
     }
     Ok(found)
+}
+
+/// There is a session on this machine. One small read a process.
+pub fn any_session() -> io::Result<bool> {
+    Ok(!supervisors()?.is_empty())
+}
+
+/// All supervisors but those that we descend from.
+fn supervisors() -> io::Result<Vec<u32>> {
+    let own = ancestors(std::process::id()).unwrap_or_default();
+    Ok(process::pids()?.filter(|pid| !own.contains(pid) && is_supervisor(*pid)).collect())
 }
 
 /// The process, its parent, and so on. Nothing if one of them ended meanwhile.

@@ -25,7 +25,7 @@ mod wire;
 pub use confine::{NoConfinement, confinement_available};
 pub use control::{Control, Exit, Running, Signal};
 pub use hidden::hidden_mode;
-pub use kin::{Sockets, is_of_session, sockets};
+pub use kin::{Sockets, any_session, is_of_session, sockets};
 pub use order::Confined;
 pub use process::{Process, start_time};
 pub use spec::{Confinement, Input, SESSION_VARIABLE, Spec};

@@ -10,7 +10,7 @@ use std::{net::UdpSocket, sync::Arc, time::Instant};
 
 use switchboard_engine::{
     is_root,
-    supervise::{Connections, Sockets, is_of_session, sockets},
+    supervise::{Connections, Sockets, any_session, is_of_session, sockets},
 };
 use tokio::{
     sync::{Mutex, OnceCell},
@@ -134,6 +134,10 @@ impl Lookout {
 
 impl View {
     fn now() -> Self {
+        // The list of connections takes milliseconds, and is of no use where nobody has to be kept out.
+        if matches!(any_session(), Ok(false)) {
+            return Self { connections: Connections::default(), sockets: Sockets::default() };
+        }
         // Connections first: who hands a socket on in between is then not seen outside.
         let connections = Connections::now();
         Self { connections, sockets: sockets().unwrap_or_else(|_| Self::blind().sockets) }
@@ -146,6 +150,9 @@ impl View {
     }
 
     fn judge(&self, theirs: std::net::SocketAddr, ours: std::net::SocketAddr) -> Verdict {
+        if !self.sockets.any_session {
+            return Verdict::Outside;
+        }
         // A socket that nobody holds any more was held by somebody when it asked.
         let Some((socket, inode)) = self.connections.find(theirs, ours).and_then(|found| Some((found, found.inode?)))
         else {
@@ -155,7 +162,7 @@ impl View {
         let is_anothers = !is_root() && !socket.is_ours();
         if self.sockets.inside.contains(&inode) {
             Verdict::Session
-        } else if !self.sockets.any_session || self.sockets.outside.contains(&inode) || is_anothers {
+        } else if self.sockets.outside.contains(&inode) || is_anothers {
             Verdict::Outside
         } else {
             Verdict::Unknown

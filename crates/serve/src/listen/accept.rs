@@ -16,7 +16,7 @@ use super::{
     connection::Connection,
     wire::{Stream, Wire},
 };
-use crate::guard::{Caller, Lookout};
+use crate::guard::Lookout;
 
 /// After an error of the system, say that there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -46,36 +46,44 @@ impl Acceptor {
     pub async fn run(self, listener: Listener) {
         let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
         loop {
-            let Ok((stream, peer)) = accept(&listener).await else {
-                sleep(PAUSE).await;
-                continue;
+            let (stream, peer) = match accept(&listener).await {
+                Ok(Some(accepted)) => accepted,
+                // It was gone before we looked.
+                Ok(None) => continue,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(_) => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
             };
             match self.places.clone().try_acquire_owned() {
                 Ok(place) => {
                     let wire = Wire::new(stream, self.limits.stalled, place);
-                    let caller = Caller::new(peer, self.lookout.clone());
-                    let (router, drain) = (self.router.clone(), self.drain.clone());
-                    let connection = Connection { router, peer, caller, limits: self.limits, drain };
-                    tokio::spawn(connection.serve(wire));
+                    tokio::spawn(self.connection(peer).serve(wire));
                 }
                 Err(TryAcquireError::NoPermits) => turn_away(stream, &turned_away),
                 Err(TryAcquireError::Closed) => return,
             }
         }
     }
+
+    fn connection(&self, peer: Peer) -> Connection {
+        let (router, lookout, drain) = (self.router.clone(), self.lookout.clone(), self.drain.clone());
+        Connection { router, peer, lookout, limits: self.limits, drain }
+    }
 }
 
-async fn accept(listener: &Listener) -> io::Result<(Stream, Peer)> {
+async fn accept(listener: &Listener) -> io::Result<Option<(Stream, Peer)>> {
     match listener {
         Listener::Tcp(listener, _) => {
             let (stream, theirs) = listener.accept().await?;
-            let ours = prepare(&stream)?;
-            Ok((Stream::Tcp(stream), Peer::tcp(theirs, ours)))
+            let ours = prepare(&stream).ok();
+            Ok(ours.map(|ours| (Stream::Tcp(stream), Peer::tcp(theirs, ours))))
         }
         Listener::Unix(listener, _) => {
             let (stream, _) = listener.accept().await?;
-            let peer = credentials(&stream)?;
-            Ok((Stream::Unix(stream), peer))
+            let peer = credentials(&stream).ok();
+            Ok(peer.map(|peer| (Stream::Unix(stream), peer)))
         }
     }
 }

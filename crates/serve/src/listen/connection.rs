@@ -8,7 +8,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tower::ServiceExt as _;
 
 use super::{Drain, Limits, Peer, wire::Wire};
-use crate::guard::Caller;
+use crate::guard::{Caller, Lookout};
 
 /// So much is read or written at once.
 const BUFFER: usize = 64 << 10;
@@ -17,7 +17,7 @@ const BUFFER: usize = 64 << 10;
 pub struct Connection {
     pub router: Router,
     pub peer: Peer,
-    pub caller: Caller,
+    pub lookout: Lookout,
     pub limits: Limits,
     pub drain: Drain,
 }
@@ -25,7 +25,8 @@ pub struct Connection {
 impl Connection {
     /// To its end. What goes wrong on it is the client's, and nobody else hears of it.
     pub async fn serve(self, wire: Wire) {
-        let Self { router, peer, caller, limits, drain } = self;
+        let Self { router, peer, lookout, limits, drain } = self;
+        let caller = Caller::new(peer, lookout);
         let service = service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer);

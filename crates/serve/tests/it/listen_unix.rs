@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::door::{PATIENCE, parse, rules};
 
-fn serve(path: &Path, rules: Rules) -> Server {
+fn serve(path: &Path, rules: &Rules) -> Server {
     let router = Router::new().route("/api/sessions", get(async || "sessions").post(async || "made"));
     let mut server = Server::new(Limits::default(), Drain::new());
     for listener in Listener::bind(&Address::Unix(path.to_owned())).unwrap() {
@@ -42,7 +42,7 @@ async fn ask(path: &Path, line: &str, headers: &str) -> u16 {
 async fn a_socket_is_ours_alone_and_goes_with_us() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.sock");
-    let server = serve(&path, Rules::default());
+    let server = serve(&path, &Rules::default());
     let file = fs::metadata(&path).unwrap();
     assert!(file.file_type().is_socket());
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
@@ -56,7 +56,7 @@ async fn a_socket_is_ours_alone_and_goes_with_us() {
 async fn a_token_is_needed_there_too_if_there_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.sock");
-    let _server = serve(&path, rules());
+    let _server = serve(&path, &rules());
     assert_eq!(ask(&path, "GET /api/sessions", "").await, 401);
     let bearer = format!("Authorization: Bearer {}\r\n", crate::door::TOKEN);
     assert_eq!(ask(&path, "GET /api/sessions", &bearer).await, 200);
@@ -67,7 +67,7 @@ async fn a_socket_that_is_left_over_is_replaced_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.sock");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-    let _server = serve(&path, Rules::default());
+    let _server = serve(&path, &Rules::default());
     let address = Address::Unix(path.clone());
     assert!(matches!(Listener::bind(&address), Err(ListenError::InUse(_))));
     assert_eq!(ask(&path, "GET /api/sessions", "").await, 200);
@@ -85,7 +85,7 @@ async fn a_path_may_be_as_long_as_it_likes() {
     let path = deep.join("x.sock");
     assert!(path.as_os_str().len() > 200);
     for _ in 0..2 {
-        let server = serve(&path, Rules::default());
+        let server = serve(&path, &Rules::default());
         assert_eq!(ask(&path, "GET /api/sessions", "").await, 200);
         assert!(matches!(Listener::bind(&Address::Unix(path.clone())), Err(ListenError::InUse(_))));
         assert!(server.close(PATIENCE).await);

@@ -19,6 +19,7 @@ mod listen_limits;
 mod listen_unix;
 mod refused;
 mod rig;
+mod running;
 mod sessions;
 mod steering;
 mod streams;

@@ -217,3 +217,20 @@ async fn sessions_work_below_the_roots_only() {
         "outside_roots"
     );
 }
+
+#[tokio::test]
+async fn a_full_disk_is_said_and_what_is_there_can_be_read() {
+    let rig = Rig::small(1 << 20);
+    let request = json!({ "agentType": "echo", "prompt": "x".repeat(100_000) });
+    let mut refused = None;
+    for _ in 0..50 {
+        let answer = rig.post("/api/sessions", request.clone()).await;
+        if answer.status != 201 {
+            refused = Some(answer);
+            break;
+        }
+    }
+    let refused = refused.expect("a megabyte is not enough for this");
+    assert_eq!((refused.status, refused.code()), (507, "disk_full"), "{refused:?}");
+    assert!(!rig.get("/api/sessions").await.body["sessions"].as_array().unwrap().is_empty());
+}

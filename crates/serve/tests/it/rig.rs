@@ -54,17 +54,23 @@ impl Rig {
 
     /// A server that lets sessions work below these folders only.
     pub fn with(roots: Vec<PathBuf>) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), roots)
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), roots, &Options::default())
+    }
+
+    /// A server whose log may take so many bytes.
+    pub fn small(bytes: u64) -> Self {
+        let options = Options { max_bytes: Some(bytes), ..Options::default() };
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options)
     }
 
     /// Another process that shares the log.
     pub fn beside(&self) -> Self {
-        Self::at(self.folder.clone(), Vec::new())
+        Self::at(self.folder.clone(), Vec::new(), &Options::default())
     }
 
-    fn at(folder: Arc<TempDir>, roots: Vec<PathBuf>) -> Self {
+    fn at(folder: Arc<TempDir>, roots: Vec<PathBuf>, options: &Options) -> Self {
         let data = folder.path().join("data");
-        let store = Store::open(&data, &Options { owner: Some(this_process()), ..Options::default() }).unwrap();
+        let store = Store::open(&data, &Options { owner: Some(this_process()), ..options.clone() }).unwrap();
         let owner = store.owner().unwrap();
         let machine = machine(&folder);
         let service = Service::new(Setup {
