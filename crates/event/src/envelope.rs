@@ -45,6 +45,62 @@ impl Event {
         EventId { session: hash(self.session.as_bytes()), seq: self.seq }
     }
 
+    /// Adds its wire form to a text: the same as serde writes, faster. Every event is written once, and there are many.
+    ///
+    /// # Errors
+    /// Never with the types that events have.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        out.extend_from_slice(br#"{"v":1,"seq":"#);
+        number(self.seq, out)?;
+        out.extend_from_slice(br#","id":""#);
+        self.id().write_to(out);
+        out.extend_from_slice(br#"","session":"#);
+        text(Some(&self.session), out)?;
+        out.extend_from_slice(br#","at":"#);
+        serde_json::to_writer(&mut *out, &self.at)?;
+        out.extend_from_slice(br#","agent":"#);
+        text(Some(&self.agent), out)?;
+        out.extend_from_slice(br#","run":"#);
+        number(self.run.into(), out)?;
+        out.extend_from_slice(br#","turn":"#);
+        match self.turn {
+            Some(turn) => number(turn.into(), out)?,
+            None => out.extend_from_slice(b"null"),
+        }
+        for (name, id) in [("item", &self.item), ("parent", &self.parent), ("thread", &self.thread)] {
+            out.extend_from_slice(b",\"");
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"\":");
+            text(id.as_deref(), out)?;
+        }
+        out.extend_from_slice(br#","kind":"#);
+        serde_json::to_writer(&mut *out, &self.body.kind())?;
+        out.extend_from_slice(br#","data":"#);
+        serde_json::to_writer(&mut *out, &self.body)?;
+        self.write_record(out)?;
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn write_record(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        if let Some(native) = &self.native {
+            let (raw, enc) = native.body.to_wire();
+            out.extend_from_slice(br#","dir":"#);
+            serde_json::to_writer(&mut *out, &native.dir)?;
+            if let Some(enc) = enc {
+                out.extend_from_slice(br#","enc":"#);
+                text(Some(enc), out)?;
+            }
+            out.extend_from_slice(br#","native":"#);
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        if let Some(cause) = self.cause {
+            out.extend_from_slice(br#","cause":"#);
+            number(cause, out)?;
+        }
+        Ok(())
+    }
+
     /// Reads one event from its wire form.
     ///
     /// # Errors
@@ -71,6 +127,24 @@ impl Event {
             cause: wire.cause,
         })
     }
+}
+
+fn number(number: u64, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(out, &number)
+}
+
+/// A text, or null. Ids have nothing to escape, so that is looked at first.
+fn text(text: Option<&str>, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    match text {
+        None => out.extend_from_slice(b"null"),
+        Some(text) if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') => {
+            out.push(b'"');
+            out.extend_from_slice(text.as_bytes());
+            out.push(b'"');
+        }
+        Some(text) => return serde_json::to_writer(out, text),
+    }
+    Ok(())
 }
 
 /// Why something is not an event.
@@ -220,6 +294,9 @@ mod tests {
             );
             let event = Event::from_json(&text).unwrap();
             let again = serde_json::to_string(&event).unwrap();
+            let mut written = Vec::new();
+            event.write_json(&mut written).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), again);
             assert_eq!(again, text.replace(r#""id":"""#, &format!(r#""id":"{}""#, event.id())));
         }
     }

@@ -87,7 +87,7 @@ impl ChunkBuilder {
             self.json.reserve(self.last.1);
         }
         let start = self.json.len();
-        if let Err(error) = serde_json::to_writer(&mut self.json, &event) {
+        if let Err(error) = event.write_json(&mut self.json) {
             self.json.truncate(start);
             return Err(StoreError::Unreadable { session: Id::clone(&event.session), what: "an event", error });
         }

@@ -21,7 +21,7 @@ struct Events;
 
 impl Projection for Events {
     fn event(&mut self, event: &Event, out: &mut Messages) {
-        out.push(event);
+        out.write(|bytes| event.write_json(bytes));
     }
 
     fn snapshot(&self) -> Box<dyn Projection> {

@@ -15,11 +15,12 @@ use rusqlite::{Connection, hooks::Wal};
 use super::file;
 use crate::StoreError;
 
-/// The write-ahead log is moved whenever it has grown by so many pages.
-const ENOUGH: i32 = 1_024;
+/// The write-ahead log is moved when nothing was written for a moment, or when it has grown by so many pages (64 MB).
+/// To move it in the middle of much work costs those who do the work.
+const ENOUGH: i32 = 16_384;
 
 /// If it got so long nevertheless, a commit moves it and does wait.
-pub(super) const BACKSTOP: i32 = 16_384;
+pub(super) const BACKSTOP: i32 = 65_536;
 
 /// The thread. Dropping it ends it.
 pub(super) struct Checkpointer {

@@ -5,9 +5,10 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        mpsc::{Receiver, Sender, TryRecvError, channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -18,6 +19,9 @@ use crate::{Abandoned, Checkpoint, Chunk, NewSession, StoreError, Update};
 
 /// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
 const GROUP: usize = 1 << 20;
+
+/// When nothing was written for so long, there is time to move the write-ahead log.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// Something to write.
 pub(super) enum Work {
@@ -91,7 +95,7 @@ impl Writer {
         let checkpointer = Checkpointer::start(path)?;
         checkpointer.watch(&mut connection)?;
         let sweeper = Sweeper::new(&connection)?;
-        let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer };
+        let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer, unmoved: true };
         let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.work());
         let thread = thread.map_err(file::at(path))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
@@ -118,12 +122,15 @@ struct Desk {
     jobs: Receiver<Job>,
     sweeper: Sweeper,
     checkpointer: Checkpointer,
+    /// Something was written since the write-ahead log was moved.
+    unmoved: bool,
 }
 
 impl Desk {
     fn work(&mut self) {
         while let Some(job) = self.next() {
             self.group(job);
+            self.unmoved = true;
             // Also under load: what was deleted must go some day.
             self.sweeper.step(&self.connection, &self.checkpointer);
         }
@@ -136,6 +143,16 @@ impl Desk {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => self.sweeper.step(&self.connection, &self.checkpointer),
+            }
+        }
+        if self.unmoved {
+            match self.jobs.recv_timeout(MOMENT) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.checkpointer.wake();
+                    self.unmoved = false;
+                }
             }
         }
         self.jobs.recv().ok()
