@@ -87,7 +87,7 @@ pub fn run(args: &Crowd) -> anyhow::Result<()> {
     check(&served.api, &sessions, &roles)?;
     let after = served.memory()?;
     let each = waiting.now.saturating_sub(idle.now) * 1024 / u64::from(args.sessions.max(1));
-    say(&json!({ "sessions": args.sessions, "agents": args.agents, "events": events,
+    say(&json!({ "sessions": args.sessions, "agents": args.agents, "events_received": events,
         "started_seconds": started.as_secs_f64(), "seconds": began.elapsed().as_secs_f64(),
         "idle_kb": idle.now, "open_kb": waiting.now, "after_kb": after.now, "bytes_a_session": each,
         "processes": processes })

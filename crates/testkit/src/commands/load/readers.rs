@@ -4,6 +4,7 @@ use std::{thread, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
+use serde::Deserialize;
 use serde_json::json;
 use switchboard_testkit::load::{Manner, Memory, Read, Reader, Served, Wire, free_port, processor};
 
@@ -89,11 +90,17 @@ fn together(reader: &Reader<'_>, readers: u32, served: &Served) -> anyhow::Resul
     })
 }
 
+/// What the server says of a session.
+#[derive(Deserialize)]
+struct View {
+    events: u64,
+}
+
 /// How many messages were lost, repeated or changed: compared with one who reads everything afterwards.
 fn check(reader: &Reader<'_>, reads: &[Read], deltas: u64) -> anyhow::Result<u64> {
-    let head = reader.api.ended(reader.session, Duration::from_secs(60))?;
-    ensure!(head["state"] == "done", "the session did not end well: {head}");
-    let events = head["events"].as_u64().context("no number of events")?;
+    let view = reader.api.ended(reader.session, Duration::from_secs(60))?;
+    ensure!(view["state"] == "done", "the session did not end well: {view}");
+    let View { events } = serde_json::from_value(view)?;
     ensure!(events > deltas, "{events} events of {deltas} deltas");
     let late = Reader { wire: Wire::WebSocket, manner: Manner::default(), ..*reader }.run()?.tally;
     ensure!(!reader.dialect.verbatim || late.messages == events && late.gaps == 0, "the log has gaps");

@@ -44,7 +44,7 @@ pub fn run(args: &Returns) -> anyhow::Result<()> {
     let (anew, third) = self::first(&served.api, args, &session, after)?;
     ensure!(first == again && again == third, "the messages differ");
     let returned = served.memory()?;
-    say(&json!({ "events": read.tally.seq, "memory_kb": memory.now, "memory_peak_kb": memory.peak,
+    say(&json!({ "last_seq": read.tally.seq, "memory_kb": memory.now, "memory_peak_kb": memory.peak,
         "first_ms": milliseconds(cold), "again_ms": milliseconds(warm), "after_restart_ms": milliseconds(anew),
         "restart_ms": milliseconds(start), "memory_after_return_kb": returned.now })
     .to_string());
