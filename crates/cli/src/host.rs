@@ -169,10 +169,3 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .filter(|time| !time.is_zero())
         .ok_or("more than nothing".to_owned())
 }
-
-/// Memory comes in small pages. The allocator asks for huge ones where the system lets it choose, and a server that reads
-/// many sessions a little then takes four times what it uses.
-pub fn small_pages() {
-    // Where that cannot be set, more memory is taken and nothing is wrong.
-    rustix::thread::disable_transparent_huge_pages(true).unwrap_or_default();
-}

@@ -31,7 +31,6 @@ fn main() -> ExitCode {
     if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
         return code;
     }
-    host::small_pages();
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),

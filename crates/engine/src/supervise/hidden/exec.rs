@@ -13,7 +13,6 @@ use rustix::{
     io::{Errno, fcntl_dupfd_cloexec},
     process::{Signal, getppid, set_parent_process_death_signal, setsid},
     stdio::{dup2_stdin, stdin},
-    thread::disable_transparent_huge_pages,
 };
 
 use super::super::{
@@ -62,8 +61,6 @@ fn prepare(supervisor: u32, channel: &mut UnixStream) -> io::Result<Order> {
     // A session of its own is also a process group of its own. It has no terminal: nothing that the agent starts can
     // ask for a password there, or be stopped because it tried.
     setsid()?;
-    // What we do without is not for the agent to do without, and it would inherit that.
-    disable_transparent_huge_pages(false).unwrap_or_default();
     let input = handover::receive(channel)?;
     let mut bytes = Vec::new();
     channel.read_to_end(&mut bytes)?;
