@@ -18,7 +18,7 @@ use super::Slice;
 const ALWAYS: usize = 64 << 10;
 
 /// So much may it keep while there is room for all.
-const AT_MOST: usize = 4 << 20;
+const AT_MOST: usize = 2 << 20;
 
 /// So much may all sessions together keep beyond that.
 const TOGETHER: usize = 16 << 20;

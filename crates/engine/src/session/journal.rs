@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::hub::Head;
 
 /// So many bytes of events may be under way to the disk before the session waits.
-const UNDER_WAY: usize = 4 << 20;
+const UNDER_WAY: usize = 2 << 20;
 
 /// About so many bytes of events are committed at once, if that many come at once.
 const BATCH: usize = 128 << 10;

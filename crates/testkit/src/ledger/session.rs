@@ -48,6 +48,7 @@ impl Ledger {
             event.body.kind()
         );
         self.name(event)?;
+        written_as_serde_does(event)?;
         self.natives.see(event)?;
         self.books.see(event)?;
         self.ended = matches!(event.body, Body::SessionEnded(_));
@@ -72,4 +73,18 @@ impl Ledger {
         self.books.finish()?;
         self.natives.finish()
     }
+}
+
+/// An event is written by hand where there are many, and that is not another form.
+fn written_as_serde_does(event: &Event) -> Result<(), Broken> {
+    let mut by_hand = Vec::new();
+    let written = event.write_json(&mut by_hand).and_then(|()| serde_json::to_vec(event));
+    must!(
+        written.is_ok_and(|by_serde| by_serde == by_hand),
+        "an event has one form on the wire",
+        "event {} was written as {}",
+        event.seq,
+        String::from_utf8_lossy(&by_hand)
+    );
+    Ok(())
 }
