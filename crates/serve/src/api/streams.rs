@@ -102,10 +102,12 @@ struct SocketQuery {
 
 impl StreamQuery {
     fn begin(&self, last_seen: Option<u64>) -> Result<Begin, Problem> {
-        match (last_seen.or(self.after), self.offset) {
-            (Some(_), Some(_)) => Err(Problem::bad_field("offset", "cannot be combined with `after`")),
-            (Some(seq), None) => Ok(Begin::Event(seq)),
-            (None, offset) => Ok(Begin::Message(offset.unwrap_or(0))),
+        match (last_seen, self.after, self.offset) {
+            // A browser that comes back asks at the same address as the first time, and says what it has seen.
+            (Some(seq), _, _) => Ok(Begin::Event(seq)),
+            (None, Some(_), Some(_)) => Err(Problem::bad_field("offset", "cannot be combined with `after`")),
+            (None, Some(seq), None) => Ok(Begin::Event(seq)),
+            (None, None, offset) => Ok(Begin::Message(offset.unwrap_or(0))),
         }
     }
 }
