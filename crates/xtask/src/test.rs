@@ -71,7 +71,7 @@ fn load() -> anyhow::Result<Outcome> {
 }
 
 fn abuse() -> anyhow::Result<Outcome> {
-    let abuse = ["abuse", "--requests", "150", "--frames", "150", "--slow", "100", "--slow-for", "2", "--seed", "1"];
+    let abuse = ["abuse", "--requests", "150", "--frames", "150", "--slow", "100", "--slow-for", "1", "--seed", "1"];
     load::cases(Build::Debug, &[&abuse]).map(|()| Outcome::Passed)
 }
 

@@ -55,6 +55,7 @@ pub struct Starts {
 pub struct Returns {
     pub memory_kb: f64,
     pub memory_peak_kb: f64,
+    pub first_ms: f64,
     pub again_ms: f64,
     pub after_restart_ms: f64,
 }
