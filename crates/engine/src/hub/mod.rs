@@ -15,7 +15,7 @@ pub(crate) use head::{Head, Room};
 
 /// So much is read from the log at once.
 const PAGE_EVENTS: usize = 1024;
-const PAGE_BYTES: usize = 1 << 20;
+const PAGE_BYTES: usize = 256 << 10;
 
 /// One reader of a session.
 pub struct Follower {
