@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, watch};
 use crate::{
     Machine, StartError, StartRequest,
     hub::Head,
+    mask::Mask,
     owner,
     prepare::{Prepared, check_abilities},
     recover,
@@ -238,7 +239,7 @@ impl Engine {
             Some(spec) => Some(supervise::start(&machine.program, Spec { session: id.to_string(), ..spec }).await?),
             None => None,
         };
-        self.enter(&id, agent, &request, &cwd, continued.as_ref())?;
+        self.enter(&id, agent, &request, &cwd, continued.as_ref(), &prepared.mask)?;
         let seen = continued.as_ref().map_or(0, |past| past.head);
         let head = Head::new(id.clone(), seen, self.rooms.room.clone());
         let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
@@ -306,17 +307,19 @@ impl Engine {
         request: &StartRequest,
         cwd: &Path,
         past: Option<&Past>,
+        mask: &Mask,
     ) -> Result<(), StartError> {
-        if past.is_some() {
-            self.log.claim(id)?;
+        if let Some(past) = past {
+            self.log.claim(id, Some(past.head))?;
             return Ok(());
         }
+        let prompt = request.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
         self.log.create(NewSession {
             id: id.clone(),
             agent: Id::from(agent.name),
             created: (self.machine.now)(),
             config: request.config.clone(),
-            prompt: request.prompt.as_ref().map(|prompt| prompt.text.clone()).unwrap_or_default(),
+            prompt: String::from_utf8_lossy(&mask.cover(prompt.as_bytes())).into_owned(),
             cwd: cwd.to_string_lossy().into_owned(),
             project: request.config.project_id.clone(),
         })?;

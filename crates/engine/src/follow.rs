@@ -51,10 +51,17 @@ async fn watch(engine: Engine, id: Id, head: Weak<Head>) {
         let check = since >= ALIVE;
         let (engine, name) = (engine.clone(), id.clone());
         let looked = tokio::task::spawn_blocking(move || look(&engine, &name, check)).await;
-        let Ok(Ok(Some((last, state)))) = looked else {
-            // Deleted, or not to be read: whoever follows finds out why.
-            head.end();
-            break;
+        let (last, state) = match looked {
+            Ok(Ok(Some(found))) => found,
+            Ok(Ok(None)) => {
+                head.vanish();
+                break;
+            }
+            // Busy, or full, or no longer ours to mend: the session itself may go on.
+            Ok(Err(_)) | Err(_) => {
+                pause = LATE;
+                continue;
+            }
         };
         pause = if last > head.last() { SOON } else { (pause * 5 / 4).min(LATE) };
         since = if check { Duration::ZERO } else { since };

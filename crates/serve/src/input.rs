@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::{Problem, Service};
 
@@ -37,6 +37,11 @@ impl<T: DeserializeOwned> FromRequest<Service> for Json<T> {
 /// # Errors
 /// If it is none, or not what is wanted; the problem names the field.
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
+    if json.trim_ascii_start().first().is_some_and(|first| *first != b'{')
+        && serde_json::from_slice::<IgnoredAny>(json).is_ok()
+    {
+        return Err(Problem::bad_request("bad_field", "the body must be a JSON object"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -44,6 +49,10 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
         match cause.classify() {
             serde_json::error::Category::Data if path != "." => Problem::bad_field(&path, &cause.to_string()),
             serde_json::error::Category::Data => Problem::bad_request("bad_field", cause.to_string()),
+            // What is JSON, but a number where a word should be.
+            _ if path != "." && serde_json::from_slice::<IgnoredAny>(json).is_ok() => {
+                Problem::bad_field(&path, "this is not one of the values it can have")
+            }
             _ => Problem::bad_request("bad_json", format!("the body is not JSON: {cause}")),
         }
     })?;

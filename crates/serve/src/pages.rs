@@ -35,6 +35,8 @@ pub struct Messaged {
     /// The last event that this page, and all before it, say everything of.
     pub last_seq: u64,
     bytes: usize,
+    /// The event whose messages are not all here yet.
+    begun: Option<u64>,
 }
 
 impl Messaged {
@@ -43,12 +45,15 @@ impl Messaged {
         let numbered = (part.first_offset()..).zip(part.messages());
         for (offset, message) in numbered.filter(|(offset, _)| *offset >= wanted.offset) {
             let is_full = self.bytes + message.json.len() > LARGEST && self.bytes > 0;
-            if is_full || self.messages.len() >= wanted.limit {
+            // Who counts events cannot come back to the middle of one.
+            let in_the_middle = wanted.after.is_some() && self.begun == Some(message.seq);
+            if (is_full || self.messages.len() >= wanted.limit) && !in_the_middle {
                 return false;
             }
             self.bytes += message.json.len();
             self.messages.push(message.json.clone());
             self.next_offset = offset + 1;
+            self.begun = (!message.is_last).then_some(message.seq);
             self.last_seq = if message.is_last { message.seq } else { message.seq - 1 };
         }
         // Events that have nothing to say in this dialect are behind us, too.
@@ -78,10 +83,13 @@ impl Service {
                 Step::More(part) => page.add(&part, &wanted),
                 Step::Over => false,
                 Step::Nothing if !page.messages.is_empty() => false,
-                Step::Nothing => match timeout_at(deadline, reader.next()).await {
-                    Ok(Ok(Some(part))) => page.add(&part, &wanted),
-                    Ok(Ok(None)) | Err(_) => false,
-                    Ok(Err(error)) => return Err(error.into()),
+                Step::Nothing => tokio::select! {
+                    next = timeout_at(deadline, reader.next()) => match next {
+                        Ok(Ok(Some(part))) => page.add(&part, &wanted),
+                        Ok(Ok(None)) | Err(_) => false,
+                        Ok(Err(error)) => return Err(error.into()),
+                    },
+                    () = self.drain().begun() => false,
                 },
             };
             if !more {

@@ -13,7 +13,7 @@ use futures_util::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
-    sync::mpsc,
+    sync::{Mutex, mpsc},
     time::{Instant, sleep_until, timeout},
 };
 
@@ -40,6 +40,9 @@ const GOOD_BYE: Duration = Duration::from_secs(2);
 /// So many replies may wait for a client that does not read.
 const REPLIES: usize = 16;
 
+/// So many pings are answered on a connection: one a second for a day.
+const PINGS: u32 = 86_400;
+
 /// Why a connection is closed.
 enum Close {
     Ended,
@@ -55,20 +58,45 @@ pub struct Client {
     pub service: Service,
     /// The session.
     pub session: String,
-    /// Who it is; nobody who may command, if that is not known.
+    /// Who it is; without a guard around the server nobody is asked.
     pub caller: Option<Caller>,
 }
 
 /// Serves a session to one client, until the session ends, the server does, or the client goes.
 pub async fn serve(socket: WebSocket, reader: Reader, client: Client, drain: Drain) {
     let (mut sink, mut stream) = socket.split();
-    let (replies, inbox) = mpsc::channel(REPLIES);
-    let close = tokio::select! {
-        close = tell(&mut sink, reader, inbox) => close,
-        () = listen(&mut stream, &client, replies) => Close::Gone,
-        () = drain.begun() => Close::Shutdown,
+    let (replies, mut inbox) = mpsc::channel(REPLIES);
+    let obeying = Mutex::new(());
+    let close = {
+        let listening = listen(&mut stream, &client, replies, &obeying);
+        tokio::pin!(listening);
+        let close = tokio::select! {
+            close = tell(&mut sink, reader, &mut inbox) => close,
+            () = &mut listening => Close::Gone,
+            () = drain.begun() => Close::Shutdown,
+        };
+        if matches!(close, Close::Ended | Close::Shutdown) {
+            // What is being done just now is done, and answered.
+            let answered = async {
+                tokio::select! {
+                    () = listening => {}
+                    _ = obeying.lock() => {}
+                }
+                while let Ok(reply) = inbox.try_recv() {
+                    sink.send(Message::Text(reply.into())).await?;
+                }
+                Ok::<_, axum::Error>(())
+            };
+            // Whoever does not read its reply is not waited for.
+            timeout(GOOD_BYE, answered).await.ok();
+        }
+        close
     };
-    let Some(frame) = close.frame() else { return };
+    let Some(frame) = close.frame() else {
+        // The answer to its own good-bye, or to what was no WebSocket message, goes out.
+        timeout(GOOD_BYE, sink.close()).await.ok();
+        return;
+    };
     let good_bye = async {
         if sink.send(Message::Close(Some(frame))).await.is_ok() {
             // To hang up with something unread would take back what the client has not read yet.
@@ -97,7 +125,7 @@ impl Close {
 async fn tell(
     sink: &mut SplitSink<WebSocket, Message>,
     mut reader: Reader,
-    mut replies: mpsc::Receiver<String>,
+    replies: &mut mpsc::Receiver<String>,
 ) -> Close {
     loop {
         let quiet = sleep_until(Instant::now() + QUIET);
@@ -126,14 +154,27 @@ async fn send(sink: &mut SplitSink<WebSocket, Message>, part: &Part) -> Result<(
 }
 
 /// Hears the client, until it goes.
-async fn listen(stream: &mut SplitStream<WebSocket>, client: &Client, replies: mpsc::Sender<String>) {
+async fn listen(
+    stream: &mut SplitStream<WebSocket>,
+    client: &Client,
+    replies: mpsc::Sender<String>,
+    obeying: &Mutex<()>,
+) {
+    let mut pings = 0;
     while let Some(Ok(message)) = stream.next().await {
         let text = match &message {
             Message::Text(text) => text.as_bytes(),
             Message::Binary(bytes) => bytes,
-            Message::Ping(_) | Message::Pong(_) => continue,
+            // Each is answered, and the answers to one who does not read would pile up.
+            Message::Ping(_) if pings > PINGS => return,
+            Message::Ping(_) => {
+                pings += 1;
+                continue;
+            }
+            Message::Pong(_) => continue,
             Message::Close(_) => return,
         };
+        let _obeying = obeying.lock().await;
         let reply = client.obey(text).await;
         let reply = serde_json::to_string(&reply).unwrap_or_default();
         if replies.send(reply).await.is_err() {

@@ -70,11 +70,12 @@ pub trait Log: Send + Sync {
     /// If there is one of that id, if this process is not registered, or if it cannot be written.
     fn create(&self, session: NewSession) -> Result<(), StoreError>;
 
-    /// Makes a session that has ended, or whose process is gone, belong to this process: it will be continued.
+    /// Makes a session that has ended, or whose process is gone, belong to this process: it will be continued. With a
+    /// head, only if the session still has just so many events: then nobody has continued it since that was read.
     ///
     /// # Errors
-    /// If there is none, if a living process runs it, or if it cannot be written.
-    fn claim(&self, session: &str) -> Result<Session, StoreError>;
+    /// If there is none, if a living process runs it or has, or if it cannot be written.
+    fn claim(&self, session: &str, head: Option<u64>) -> Result<Session, StoreError>;
 
     /// Appends events. Returns at once; what is queued is committed in the order it came. The queue has no bound: who
     /// appends counts what is not done yet. A batch of nothing is done when all before it are.

@@ -42,6 +42,8 @@ struct Tail {
     /// The number of the last committed event.
     last: u64,
     ended: bool,
+    /// The session was deleted; who asks the log finds out.
+    gone: bool,
     /// The end of this run is told.
     over: bool,
     /// What the agent asks and nobody has answered.
@@ -111,6 +113,14 @@ impl Head {
         self.changed.notify_waiters();
     }
 
+    /// The session is no longer in the log.
+    pub fn vanish(&self) {
+        let mut tail = self.tail();
+        (tail.gone, tail.ended) = (true, true);
+        drop(tail);
+        self.changed.notify_waiters();
+    }
+
     /// Is told when something changed.
     pub fn changed(&self) -> Notified<'_> {
         self.changed.notified()
@@ -119,6 +129,9 @@ impl Head {
     /// What there is behind a place.
     pub fn behind(&self, seen: u64) -> Found {
         let tail = self.tail();
+        if tail.gone {
+            return Found::InLog;
+        }
         if seen >= tail.last {
             return if tail.ended { Found::Over } else { Found::Nothing };
         }

@@ -7,6 +7,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::on,
 };
+use futures_util::future::try_join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_store::{Filter, Log, Session as Stored, State as Doing, StoreError};
@@ -145,10 +146,7 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
     let limit = usize::try_from(limit).unwrap_or(CHUNK);
     let (found, more) = service.ask(move |log| page(log, &query, before, limit)).await?;
     let next = found.last().map(|last| last.number.to_string()).filter(|_| more);
-    let mut sessions = Vec::with_capacity(found.len());
-    for stored in found {
-        sessions.push(service.show(stored).await?);
-    }
+    let sessions = try_join_all(found.into_iter().map(|stored| service.show(stored))).await?;
     Ok(Body(SessionList { sessions, next }))
 }
 
@@ -171,7 +169,7 @@ fn page(
         let chunk = chunk(log, query, before, wanted + 1)?;
         let more = chunk.len() > wanted;
         for stored in chunk.into_iter().take(wanted) {
-            size += stored.prompt.len();
+            size += stored.prompt.len() + stored.config.get().len() + stored.cwd.len();
             before = Some(stored.number);
             found.push(stored);
             if size > LARGEST_PAGE {

@@ -1,6 +1,6 @@
 //! What agents ask, and what they are answered. The first answer that makes sense counts.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::{Method, StatusCode};
 use schemars::JsonSchema;
@@ -15,6 +15,9 @@ use crate::{
     requests::Requests,
     service::Place,
 };
+
+/// How long another process may take to say what its session asks.
+const GLANCE: Duration = Duration::from_millis(300);
 
 /// Something that an agent asks, and that nobody has answered yet.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -110,8 +113,10 @@ impl Service {
         }
         if let Some(owner) = stored.owner.filter(|owner| Some(*owner) != self.setup().owner) {
             let path = format!("/api/sessions/{}/approvals", foreign::segment(&stored.id));
-            let asked: Result<Approvals, _> = foreign::call(&self.socket(owner), Method::GET, &path, None::<&()>).await;
-            if let Ok(Approvals { approvals }) = asked {
+            let socket = self.socket(owner);
+            let asked = foreign::call::<Approvals>(&socket, Method::GET, &path, None::<&()>);
+            // A process that is stopped answers nobody, and the log knows too.
+            if let Ok(Ok(Approvals { approvals })) = tokio::time::timeout(GLANCE, asked).await {
                 return Ok(approvals);
             }
         }

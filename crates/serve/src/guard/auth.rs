@@ -49,7 +49,9 @@ pub fn is_upgrade(request: &Request) -> bool {
 /// How the right token came, if it did.
 pub fn way(token: &Token, request: &Request) -> Option<Way> {
     let headers = request.headers();
-    let in_address = || is_upgrade(request) && in_query(request.uri()).is_some_and(|said| token.is(&said));
+    let is_socket =
+        || is_upgrade(request) && *request.method() == Method::GET && request.uri().path().starts_with("/ws/");
+    let in_address = || is_socket() && in_query(request.uri()).is_some_and(|said| token.is(&said));
     if bearer(headers).is_some_and(|said| token.is(said)) || in_address() {
         return Some(Way::Said);
     }
@@ -123,7 +125,8 @@ mod tests {
         assert_eq!(came("/x", &[("cookie", &cookie), ("sec-fetch-site", "same-origin")]), Some(Way::Cookie));
         assert_eq!(came("/x", &[("cookie", &cookie), ("sec-fetch-site", "same-site")]), None);
         let socket = [("connection", "keep-alive, Upgrade"), ("upgrade", "websocket")];
-        assert_eq!(came("/x?a=1&token=0123456789abcdef%2B%2F%3D", &socket), Some(Way::Said));
+        assert_eq!(came("/ws/x?a=1&token=0123456789abcdef%2B%2F%3D", &socket), Some(Way::Said));
+        assert_eq!(came("/api/x?token=0123456789abcdef%2B%2F%3D", &socket), None);
     }
 
     #[test]

@@ -13,6 +13,12 @@ use crate::Problem;
 /// A prompt has at most so many characters.
 const LONGEST_PROMPT: usize = 100_000;
 
+/// A name has at most so many characters.
+const LONGEST_NAME: usize = 1000;
+
+/// Settings, and what goes with them to the agent, have at most so many bytes.
+const LARGEST_SETTINGS: usize = 256 << 10;
+
 /// The images of a prompt have together at most so many bytes.
 const LARGEST_IMAGES: usize = 20 << 20;
 
@@ -78,6 +84,10 @@ impl SessionRequest {
             |(name, value): (&String, &String)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
         if self.env.iter().any(bad) {
             return Err(Problem::bad_field("env", "a name cannot be empty or have `=`, and nothing a NUL character"));
+        }
+        let words = self.command.iter().chain(self.env.keys()).chain(self.env.values());
+        if words.map(String::len).sum::<usize>() > LARGEST_SETTINGS {
+            return Err(Problem::bad_field("env", "command and env have together at most 256 kB"));
         }
         if self.fork && self.session_id.is_none() {
             return Err(Problem::bad_field("fork", "only a session that is continued has a copy: give its sessionId"));
@@ -154,6 +164,13 @@ fn time(field: &str, seconds: Option<f64>) -> Result<Option<Duration>, Problem> 
 fn check_settings(config: &SessionConfig) -> Result<(), Problem> {
     if config.max_turns.is_some_and(|turns| !(1..=MOST_TURNS).contains(&turns)) {
         return Err(Problem::bad_field("config.maxTurns", "a number from 1 to 1000"));
+    }
+    if config.project_id.as_ref().is_some_and(|project| project.chars().count() > LONGEST_NAME) {
+        return Err(Problem::bad_field("projectId", "at most 1000 characters"));
+    }
+    let size = serde_json::to_vec(config).map_or(0, |json| json.len());
+    if size > LARGEST_SETTINGS {
+        return Err(Problem::bad_field("config", "at most 256 kB of settings"));
     }
     Ok(())
 }

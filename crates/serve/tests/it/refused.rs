@@ -107,7 +107,7 @@ async fn bodies_that_are_no_json_are_refused() {
     for (media_type, body, status, code) in [
         (Some("application/json"), "{nope", 400, "bad_json"),
         (Some("application/json"), "", 400, "bad_json"),
-        (Some("application/json"), r#"{"agentType":"echo","prompt":"\ud800"}"#, 400, "bad_json"),
+        (Some("application/json"), r#"{"agentType":"echo","prompt":"\ud800"}"#, 400, "bad_field"),
         (Some("text/plain"), json, 415, "not_json"),
         (Some("application/x-www-form-urlencoded"), json, 415, "not_json"),
         (None, json, 415, "not_json"),

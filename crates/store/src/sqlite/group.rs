@@ -26,7 +26,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 /// Something to write.
 pub(super) enum Work {
     Create(Box<NewSession>),
-    Claim(Id),
+    Claim(Id, Option<u64>),
     Append(Id, Arc<Chunk>, Box<Update>),
     TakeOver,
     Delete(Id),

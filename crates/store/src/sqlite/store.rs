@@ -126,8 +126,8 @@ impl Log for Store {
         self.wait(Work::Create(Box::new(session))).map(drop)
     }
 
-    fn claim(&self, session: &str) -> Result<Session, StoreError> {
-        self.wait(Work::Claim(session.into()))?;
+    fn claim(&self, session: &str, head: Option<u64>) -> Result<Session, StoreError> {
+        self.wait(Work::Claim(session.into(), head))?;
         self.session(session)?.ok_or_else(|| StoreError::NoSession(session.to_owned()))
     }
 

@@ -44,7 +44,7 @@ impl<'a> Scene<'a> {
     pub fn perform(&mut self, work: &Work) -> Result<Answer, StoreError> {
         match work {
             Work::Create(new) => self.create(new)?,
-            Work::Claim(session) => self.claim(session)?,
+            Work::Claim(session, head) => self.claim(session, *head)?,
             Work::Append(session, events, update) => self.append(session, events, update)?,
             Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
             Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
@@ -83,10 +83,11 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn claim(&self, session: &Id) -> Result<(), StoreError> {
+    fn claim(&self, session: &Id, head: Option<u64>) -> Result<(), StoreError> {
         let me = self.me()?;
         let standing = self.known(session)?;
-        if standing.open && standing.owner != Some(me) && self.is_run(&standing) {
+        let is_elsewhere = standing.open && standing.owner != Some(me) && self.is_run(&standing);
+        if is_elsewhere || head.is_some_and(|head| head != standing.head) {
             return Err(StoreError::NotOwner(session.clone()));
         }
         let running = Update { state: Some(State::Running), ..Update::default() };

@@ -89,7 +89,7 @@ fn a_session_ends_and_is_opened_again() {
     assert_eq!(session.carry.as_ref().unwrap().get(), r#"{"input": 12}"#);
     assert_eq!(session.config().unwrap(), new("s").config);
 
-    let session = store.claim("s").unwrap();
+    let session = store.claim("s", None).unwrap();
     assert_eq!((session.state, session.ended), (State::Running, None));
     assert!(session.end.is_none());
     assert_eq!(session.agent_session.as_deref(), Some("native"));
@@ -119,7 +119,7 @@ fn what_is_not_there_is_said_so() {
     let (folder, store) = with_session();
     assert!(matches!(append(&store, "x", vec![], Update::default()), Err(StoreError::NoSession(_))));
     assert!(matches!(store.rows("x", ALL), Err(StoreError::NoSession(_))));
-    assert!(matches!(store.claim("x"), Err(StoreError::NoSession(_))));
+    assert!(matches!(store.claim("x", None), Err(StoreError::NoSession(_))));
     assert!(matches!(store.create(new("s")), Err(StoreError::Exists(_))));
     let looking = switchboard_store::Store::open(folder.path(), &switchboard_store::Options::default()).unwrap();
     assert!(matches!(looking.create(new("t")), Err(StoreError::Unregistered)));

@@ -26,7 +26,7 @@ fn a_newer_log_is_read_and_never_written() {
     };
     is_newer(store.create(new("t")));
     is_newer(append(&store, "s", events("s", 3..=3), Update::default()));
-    is_newer(store.claim("s").map(drop));
+    is_newer(store.claim("s", None).map(drop));
     is_newer(store.take_over().map(drop));
     is_newer(store.delete("s"));
     assert_eq!(store.session("s").unwrap().unwrap().head, 2);

@@ -52,7 +52,7 @@ fn sessions_of_a_dead_process_are_taken_over_once() {
     let stores = [open(folder.path()), open(folder.path())];
     assert!(stores[0].abandoned().unwrap().is_empty());
     assert!(stores[0].take_over().unwrap().is_empty());
-    assert!(matches!(stores[0].claim("s0"), Err(StoreError::NotOwner(_))));
+    assert!(matches!(stores[0].claim("s0", None), Err(StoreError::NotOwner(_))));
     assert!(matches!(stores[0].delete("s0"), Err(StoreError::Open(_))));
 
     child.kill();
@@ -88,9 +88,11 @@ fn only_the_owner_appends() {
     first.create(new("s")).unwrap();
     let outcome = append(&second, "s", events("s", 1..=1), Update::default());
     assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
-    assert!(matches!(second.claim("s"), Err(StoreError::NotOwner(_))));
+    assert!(matches!(second.claim("s", None), Err(StoreError::NotOwner(_))));
     append(&first, "s", events("s", 1..=1), Update { state: Some(State::Done), ..Update::default() }).unwrap();
-    assert_eq!(second.claim("s").unwrap().owner, second.owner());
+    let stale = second.claim("s", Some(77));
+    assert!(matches!(stale, Err(StoreError::NotOwner(_))), "somebody continued it since: {stale:?}");
+    assert_eq!(second.claim("s", None).unwrap().owner, second.owner());
     append(&second, "s", events("s", 2..=2), Update::default()).unwrap();
     let outcome = append(&first, "s", events("s", 3..=3), Update::default());
     assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");

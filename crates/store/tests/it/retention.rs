@@ -63,7 +63,7 @@ fn sessions_go_by_age_and_by_number_and_never_while_they_are_open() {
 #[test]
 fn a_session_that_goes_on_is_kept() {
     let (_folder, store) = store();
-    store.claim("a").unwrap();
+    store.claim("a", None).unwrap();
     let everything = Retention { keep_last: Some(0), ..Retention::default() };
     assert_eq!(store.expire(&everything, time(0)).unwrap(), ["b", "c", "d"]);
     append(&store, "a", events("a", 4..=4), ended(time(9))).unwrap();
