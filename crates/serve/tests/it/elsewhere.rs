@@ -54,3 +54,21 @@ async fn a_process_that_does_not_listen_is_said_to() {
     let answer = here.send("POST", &format!("/api/sessions/{id}/cancel"), None).await;
     assert_eq!((answer.status, answer.code()), (503, "unreachable"), "{answer:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_that_continue_a_session_at_once_lose_nothing() {
+    let here = Rig::new();
+    let there = here.beside();
+    here.listen();
+    there.listen();
+    let id = here.start("script", "text first").await;
+    here.ended(&id).await;
+    let path = format!("/api/sessions/{id}/prompt");
+    for round in 0..8 {
+        let say = |who: &str| json!({ "prompt": format!("text round {round} by {who}") });
+        let (one, other) = tokio::join!(here.post(&path, say("one")), there.post(&path, say("another")));
+        assert_eq!((one.status, other.status), (202, 202), "{one:?} {other:?}");
+        let view = here.until(&id, |view| view["turns"] == 3 + 2 * round && view["state"] != "running").await;
+        assert_eq!(view["state"], "done", "{view}");
+    }
+}

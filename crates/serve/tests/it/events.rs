@@ -95,3 +95,25 @@ async fn waiting_ends_with_time() {
     let page = rig.get(&format!("/api/sessions/{id}/events?dialect=events&after={head}&wait=0.05")).await.body;
     assert_eq!(page["events"], json!([]));
 }
+
+#[tokio::test]
+async fn who_counts_events_gets_past_one_of_several_messages() {
+    let rig = Rig::new();
+    let id = rig.start("script", "text a\nrun ls\nedit f\nplan A, B").await;
+    rig.ended(&id).await;
+    for dialect in switchboard_dialects::DIALECTS {
+        let whole = all(&rig, &id, dialect.name, 10_000).await;
+        let (mut got, mut after) = (Vec::new(), 0);
+        loop {
+            let path = format!("/api/sessions/{id}/events?dialect={}&after={after}&limit=1", dialect.name);
+            let page = rig.get(&path).await.body;
+            let events = page["events"].as_array().unwrap().clone();
+            if events.is_empty() {
+                break;
+            }
+            got.extend(events);
+            after = page["lastSeq"].as_u64().unwrap();
+        }
+        assert_eq!(got, whole, "{}", dialect.name);
+    }
+}

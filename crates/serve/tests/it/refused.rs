@@ -234,3 +234,23 @@ async fn a_full_disk_is_said_and_what_is_there_can_be_read() {
     assert_eq!((refused.status, refused.code()), (507, "disk_full"), "{refused:?}");
     assert!(!rig.get("/api/sessions").await.body["sessions"].as_array().unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn names_and_settings_have_an_end() {
+    let rig = Rig::new();
+    let with = |field: &str, value: Value| json!({ "agentType": "echo", "prompt": "x", (field): value });
+    let long = "x".repeat(300_000);
+    for (body, field) in [
+        (with("projectId", json!(long)), "projectId"),
+        (with("config", json!({ "model": long })), "config"),
+        (with("config", json!({ "allowedTools": [long] })), "config"),
+        (with("env", json!({ "A": long })), "env"),
+        (with("command", json!([long])), "env"),
+        (json!(["echo", "x"]), "object"),
+    ] {
+        let answer = rig.post("/api/sessions", body).await;
+        assert_eq!((answer.status, answer.code()), (400, "bad_field"), "{field}: {answer:?}");
+        assert!(answer.detail().contains(field), "{field}: {answer:?}");
+    }
+    assert_eq!(count(&rig).await, 0);
+}
