@@ -20,6 +20,9 @@ const ALWAYS: usize = 64 << 10;
 /// So much may it keep while there is room for all.
 const AT_MOST: usize = 2 << 20;
 
+/// About so much is given out at once. Who is slow to send it on keeps it in memory for so long.
+const AT_ONCE: usize = 256 << 10;
+
 /// So much may all sessions together keep beyond that.
 const TOGETHER: usize = 16 << 20;
 
@@ -139,7 +142,13 @@ impl Head {
         match tail.chunks.get(first).and_then(|chunk| chunk.first_seq()) {
             Some(start) if start <= seen + 1 => {
                 let skip = usize::try_from(seen + 1 - start).unwrap_or(usize::MAX);
-                Found::Here(Slice::from_memory(tail.chunks.range(first..).cloned().collect(), skip))
+                let mut bytes = 0;
+                let few = tail.chunks.range(first..).take_while(|chunk| {
+                    let room = bytes < AT_ONCE;
+                    bytes += chunk.bytes();
+                    room
+                });
+                Found::Here(Slice::from_memory(few.cloned().collect(), skip))
             }
             _ => Found::InLog,
         }
