@@ -84,23 +84,29 @@ fn every_api_fails_and_breaks_off_when_it_is_told_to() {
     }
 }
 
+/// Asks, and listens until `word` has come. A client that leaves sooner may leave before its request is read at all.
+fn hear(model: &Model, path: &str, body: &Value, word: &str) -> (TcpStream, String) {
+    let mut socket = connect(model, "POST", path, &body.to_string());
+    let mut heard = String::new();
+    while !heard.contains(word) {
+        let mut some = [0; 512];
+        let size = socket.read(&mut some).unwrap();
+        assert!(size > 0, "{path}: {heard}");
+        heard.push_str(std::str::from_utf8(&some[..size]).unwrap());
+    }
+    (socket, heard)
+}
+
 #[test]
 fn an_answer_waits_for_the_test_and_a_client_may_leave() {
     let model = Model::start().unwrap();
     for (api, path, body) in questions("[[text before]] [[hold]] [[text after]]") {
-        let mut socket = connect(&model, "POST", path, &body.to_string());
-        let mut heard = String::new();
-        while !heard.contains("before ") {
-            let mut some = [0; 512];
-            let size = socket.read(&mut some).unwrap();
-            assert!(size > 0, "{api}: {heard}");
-            heard.push_str(std::str::from_utf8(&some[..size]).unwrap());
-        }
+        let (mut socket, mut heard) = hear(&model, path, &body, "before ");
         assert!(!heard.contains("after"), "{api}: {heard}");
         model.release();
         socket.read_to_string(&mut heard).unwrap();
         assert!(heard.contains("after"), "{api}: {heard}");
-        drop(connect(&model, "POST", path, &body.to_string()));
+        drop(hear(&model, path, &body, "before "));
         model.wait_for("a client that left", |request| request.api == api && request.abandoned).unwrap();
     }
 }
