@@ -1,5 +1,5 @@
 //! A script being performed. Its lines are records of text, each performed as it is read. Around them are records of
-//! JSON: `prompt` begins a turn, `answer` answers a request, `set` chooses a model or an option, `interrupt` and
+//! JSON: `open` begins a session without one, `prompt` begins a turn, `answer` answers a request, `set` chooses a model or an option, `interrupt` and
 //! `done` end the turn. A bare list of lines is one turn, and nobody is there to ask.
 
 use switchboard_event::{
@@ -43,6 +43,7 @@ impl Reader for Live {
         scribe.identify(&fields.str("session").unwrap_or_default());
         self.introduce(scribe);
         match kind.as_ref() {
+            "open" => scribe.otherwise(Notice::new(Topic::Control).with_name("open")),
             "prompt" => self.prompt(&fields, scribe),
             "answer" => self.answer(&fields, scribe),
             "set" => self.set(&fields, scribe),
@@ -78,7 +79,7 @@ impl Reader for Live {
 }
 
 /// The types of JSON records.
-const CONTROLS: [&str; 5] = ["prompt", "answer", "set", "interrupt", "done"];
+const CONTROLS: [&str; 6] = ["open", "prompt", "answer", "set", "interrupt", "done"];
 
 /// Words are what a script counts as tokens.
 pub(super) fn words(text: &str) -> u64 {

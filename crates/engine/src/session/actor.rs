@@ -260,10 +260,10 @@ impl Actor {
         }
     }
 
-    /// What was held back until the agent says who it is, is told without that.
+    /// The session begins without a prompt.
     pub(super) fn begun(&mut self) {
         let mut events = Vec::new();
-        self.parts.translator.release(&mut events);
+        self.parts.translator.begun((self.parts.machine.now)(), &mut events);
         self.told(events);
     }
 
@@ -271,7 +271,11 @@ impl Actor {
         match due {
             Due::Total | Due::Idle => self.stop(Why::Timeout),
             Due::Handshake => self.too_slow(),
-            Due::Beginning => self.begun(),
+            Due::Beginning => {
+                let mut events = Vec::new();
+                self.parts.translator.release(&mut events);
+                self.told(events);
+            }
             Due::Unused => {
                 self.closing = true;
                 self.go_on();
