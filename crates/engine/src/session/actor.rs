@@ -33,6 +33,8 @@ pub(crate) struct Parts {
     pub arrivals: mpsc::Receiver<Arrival>,
     pub orders: mpsc::Receiver<Ordered>,
     pub outcome: watch::Sender<Option<Outcome>>,
+    /// The agent is ready for prompts.
+    pub ready: watch::Sender<bool>,
     pub journal: Journal,
     pub private: Option<Private>,
     /// The processes of the run.
@@ -258,6 +260,13 @@ impl Actor {
         }
     }
 
+    /// The session begins without a prompt.
+    pub(super) fn begun(&mut self) {
+        let mut events = Vec::new();
+        self.parts.translator.begun((self.parts.machine.now)(), &mut events);
+        self.told(events);
+    }
+
     fn due(&mut self, due: Due) {
         match due {
             Due::Total | Due::Idle => self.stop(Why::Timeout),
@@ -266,6 +275,10 @@ impl Actor {
                 let mut events = Vec::new();
                 self.parts.translator.release(&mut events);
                 self.told(events);
+            }
+            Due::Unused => {
+                self.closing = true;
+                self.go_on();
             }
             Due::Interrupt => {
                 self.warn("the agent did not stop the turn when it was told to, so it is stopped itself");

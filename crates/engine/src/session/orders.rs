@@ -44,7 +44,35 @@ impl Actor {
             }
             Command::SetModel(_) if !abilities.set_model => Err(unsupported("cannot change its model in a session")),
             Command::SetMode(_) if !abilities.set_mode => Err(unsupported("cannot change its mode in a session")),
-            other => Ok(self.drive(other)?),
+            setting => {
+                self.drive(setting.clone())?;
+                self.keep(setting);
+                Ok(())
+            }
+        }
+    }
+
+    /// What was set holds for later runs, too.
+    fn keep(&mut self, setting: Command) {
+        let config = &mut self.parts.config;
+        match setting {
+            Command::SetModel(model) => config.model = Some(model),
+            Command::SetMode(mode) => config.mode = Some(mode),
+            Command::SetOption { id, value } => drop(config.options.insert(id, value)),
+            _ => return,
+        }
+        self.parts.journal.change().config = Some(config.clone());
+    }
+
+    /// The agent's own settings, as the session was started with them.
+    fn set_up(&mut self) {
+        let config = &self.parts.config;
+        let mode = config.mode.clone().map(Command::SetMode);
+        let options = config.options.clone().into_iter().map(|(id, value)| Command::SetOption { id, value });
+        for setting in mode.into_iter().chain(options) {
+            if let Err(error) = self.drive(setting) {
+                self.warn(error.to_string());
+            }
         }
     }
 
@@ -109,6 +137,7 @@ impl Actor {
             self.busy = state;
             return given;
         }
+        self.timers.disarm(&Due::Unused);
         self.parts.journal.change().state = Some(State::Running);
         self.sign_of_life();
         given
@@ -122,7 +151,26 @@ impl Actor {
         self.ready = true;
         self.outcome.started = true;
         self.timers.disarm(&Due::Handshake);
+        self.set_up();
+        if self.prompts.is_empty() {
+            // Some agents say who they are with their first answer, and nobody has asked them anything yet.
+            self.begun();
+            self.rest();
+        }
+        // Nobody may be waiting for it.
+        self.parts.ready.send_replace(true);
         self.go_on();
+    }
+
+    /// The agent has nothing to do. In a session that stays, it waits for a prompt, but not for ever.
+    fn rest(&mut self) {
+        if !self.parts.stay {
+            return;
+        }
+        self.parts.journal.change().state = Some(State::Idle);
+        if let Some(unused) = self.parts.limits.unused {
+            self.timers.arm(Due::Unused, unused);
+        }
     }
 
     pub(super) fn settled(&mut self) {
@@ -132,8 +180,8 @@ impl Actor {
         if self.ladder.is_climbing() {
             return self.turn_stopped();
         }
-        if self.parts.stay && self.prompts.is_empty() {
-            self.parts.journal.change().state = Some(State::Idle);
+        if self.prompts.is_empty() {
+            self.rest();
         }
         self.go_on();
     }
