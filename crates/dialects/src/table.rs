@@ -42,6 +42,23 @@ pub const DIALECTS: &[Dialect] = &[
     events::DIALECT,
 ];
 
+/// What clients of a two-way protocol send.
+pub struct Accepted {
+    /// The name of its schema.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// The JSON Schema of one message.
+    pub schema: fn() -> Value,
+}
+
+/// All that clients send in the words of a dialect.
+pub const ACCEPTED: &[Accepted] = &[Accepted {
+    name: "harness:client",
+    title: "what a client of the harness protocol sends: initialize, thread/start, turn/start, …",
+    schema: harness::client_schema,
+}];
+
 /// Finds a dialect by its name.
 #[must_use]
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
@@ -57,6 +74,8 @@ pub enum Surface {
     Stream,
     /// One run, from a task to its end.
     Gateway,
+    /// Threads and turns, both ways.
+    Harness,
 }
 
 /// The dialect that a wire speaks unless another is asked for.
@@ -66,5 +85,6 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Board => &board::DIALECT,
         Surface::Stream => &unified::DIALECT,
         Surface::Gateway => &gateway::DIALECT,
+        Surface::Harness => &harness::DIALECT,
     }
 }
