@@ -19,6 +19,7 @@ mod tools;
 mod track;
 
 mod board;
+pub mod consumer;
 mod events;
 mod gateway;
 mod harness;
@@ -28,4 +29,4 @@ mod unified;
 
 pub use messages::Messages;
 pub use projection::Projection;
-pub use table::{DIALECTS, Dialect, Surface, dialect, usual};
+pub use table::{ACCEPTED, Accepted, DIALECTS, Dialect, Surface, dialect, usual};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, board, events, gateway, harness, message, trace, unified};
+use crate::{Projection, board, consumer, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -38,6 +38,7 @@ pub const DIALECTS: &[Dialect] = &[
     gateway::DIALECT,
     harness::DIALECT,
     message::DIALECT,
+    consumer::DIALECT,
     trace::DIALECT,
     events::DIALECT,
 ];
@@ -48,6 +49,23 @@ pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
+/// What clients of a two-way dialect may send.
+pub struct Accepted {
+    /// The name of its schema.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// The JSON Schema of one message.
+    pub schema: fn() -> Value,
+}
+
+/// What clients may send, for all two-way dialects.
+pub const ACCEPTED: &[Accepted] = &[Accepted {
+    name: "consumer-client",
+    title: "what consumers say: user_message, permission_response, interrupt, …",
+    schema: consumer::said,
+}];
+
 /// A wire that speaks one dialect unless another is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
@@ -57,6 +75,8 @@ pub enum Surface {
     Stream,
     /// One run, from a task to its end.
     Gateway,
+    /// Several who follow and steer one session.
+    Consumers,
 }
 
 /// The dialect that a wire speaks unless another is asked for.
@@ -66,5 +86,6 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Board => &board::DIALECT,
         Surface::Stream => &unified::DIALECT,
         Surface::Gateway => &gateway::DIALECT,
+        Surface::Consumers => &consumer::DIALECT,
     }
 }
