@@ -19,6 +19,7 @@ mod tools;
 mod track;
 
 mod board;
+pub mod consumer;
 mod events;
 mod gateway;
 pub mod harness;
