@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, board, events, gateway, harness, message, trace, unified};
+use crate::{Projection, acp, board, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -39,6 +39,7 @@ pub const DIALECTS: &[Dialect] = &[
     harness::DIALECT,
     message::DIALECT,
     trace::DIALECT,
+    acp::DIALECT,
     events::DIALECT,
 ];
 
