@@ -47,7 +47,8 @@ pub struct Engine {
 /// What a session continues.
 pub struct Past {
     id: Id,
-    pub agent_session: Id,
+    /// The agent's own id of it; none if it had no turn yet, for then the agent has kept nothing.
+    pub agent_session: Option<Id>,
     head: u64,
     runs: u32,
     turns: u32,
@@ -59,6 +60,11 @@ impl Engine {
     #[must_use]
     pub fn new(log: Arc<dyn Log>, machine: Machine) -> Self {
         Self { log, machine: Arc::new(machine), rooms: Arc::default(), secrets: Arc::default() }
+    }
+
+    /// The same with another log. Sessions of one are not known to the other.
+    pub(crate) fn beside(&self, log: Arc<dyn Log>) -> Self {
+        Self { log, machine: self.machine.clone(), rooms: Arc::default(), secrets: self.secrets.clone() }
     }
 
     /// The log that it writes to.
@@ -151,8 +157,9 @@ impl Engine {
         };
         let past = self.past(&mut request)?;
         let agent = agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
-        check_abilities(agent, &request)?;
+        check_abilities(agent, &request, past.as_ref())?;
         let cwd = self.folder(&request.config)?;
+        roots(&request.config)?;
         request.config.agent_type = Some(agent.name.to_owned());
         request.config.working_directory = Some(cwd.to_string_lossy().into_owned());
         let machine = Arc::new(self.machine.with_env(self.environment(&request)));
@@ -183,9 +190,11 @@ impl Engine {
             let text = format!("session {id} is of {}, and {} cannot continue it", session.agent, request.agent);
             return Err(StartError::NoSession(text));
         }
-        let agent_session = session.agent_session.clone().ok_or_else(|| {
-            StartError::NoSession(format!("session {id} ended before the agent began, so it cannot be continued"))
-        })?;
+        let agent_session = session.agent_session.clone().filter(|_| session.turns > 0);
+        if agent_session.is_none() && (session.turns > 0 || request.fork) {
+            let text = format!("session {id} ended before the agent began, so it cannot be continued");
+            return Err(StartError::NoSession(text));
+        }
         request.config = merged(std::mem::take(&mut request.config), session.config()?);
         let used = session.carry.as_ref().and_then(|carry| serde_json::from_str(carry.get()).ok()).unwrap_or_default();
         let (head, runs, turns) = (session.head, session.runs, session.turns);
@@ -258,6 +267,7 @@ impl Engine {
         }
         let (orders, ordered) = mpsc::channel(16);
         let (outcome, ended) = watch::channel(None);
+        let (ready, is_ready) = watch::channel(false);
         let translator = self.translator(agent, &request, continued.as_ref(), &id, &prepared);
         let actor = Actor::new(Parts {
             agent,
@@ -270,6 +280,7 @@ impl Engine {
             arrivals,
             orders: ordered,
             outcome,
+            ready,
             journal,
             private: Some(private),
             run,
@@ -280,7 +291,7 @@ impl Engine {
             counts_turns: prepared.launch.counts_turns,
             mask: prepared.mask,
         });
-        let session = Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended };
+        let session = Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended, ready: is_ready };
         self.rooms.enter(session.clone());
         tokio::spawn(perform(self.clone(), session.clone(), actor, request.prompt, prepared.remarks));
         Ok(session)
@@ -367,6 +378,17 @@ async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Opt
     }
 }
 
+/// Folders that may be written beside the workspace must be there: a sandbox cannot allow what is not.
+fn roots(config: &SessionConfig) -> Result<(), StartError> {
+    let bad = config.writable_roots.iter().flatten().map(PathBuf::from);
+    match bad.into_iter().find(|root| !root.is_absolute() || !root.is_dir()) {
+        None => Ok(()),
+        Some(folder) => {
+            Err(StartError::BadFolder { folder, cause: "it is not an absolute path of a folder".to_owned() })
+        }
+    }
+}
+
 /// What is set now, and what was set then where nothing is.
 fn merged(now: SessionConfig, then: SessionConfig) -> SessionConfig {
     SessionConfig {
@@ -380,5 +402,9 @@ fn merged(now: SessionConfig, then: SessionConfig) -> SessionConfig {
         blocked_tools: now.blocked_tools.or(then.blocked_tools),
         max_turns: now.max_turns.or(then.max_turns),
         mcp_servers: if now.mcp_servers.is_empty() { then.mcp_servers } else { now.mcp_servers },
+        mode: now.mode.or(then.mode),
+        options: then.options.into_iter().chain(now.options).collect(),
+        writable_roots: now.writable_roots.or(then.writable_roots),
+        network_access: now.network_access.or(then.network_access),
     }
 }

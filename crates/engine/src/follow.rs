@@ -15,6 +15,9 @@ use crate::{Engine, Follower, StartError, hub::Head};
 const SOON: Duration = Duration::from_millis(10);
 const LATE: Duration = Duration::from_millis(200);
 
+/// How often the log is looked at for another run of a session that has ended.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// How often we look whether that process still lives.
 const ALIVE: Duration = Duration::from_secs(1);
 
@@ -38,6 +41,32 @@ impl Engine {
             head
         };
         Ok(Follower::new(head, self.log().clone(), after))
+    }
+
+    /// Waits until a session goes on that has ended, seen up to its last event: here, or in another process.
+    ///
+    /// # Errors
+    /// If there is no such session any more, or the log cannot be read.
+    pub async fn goes_on(&self, id: &str, seen: u64) -> Result<(), StoreError> {
+        loop {
+            let began = self.rooms().began();
+            tokio::pin!(began);
+            began.as_mut().enable();
+            if self.session(id).is_some_and(|session| !session.is_over()) {
+                return Ok(());
+            }
+            let (engine, name) = (self.clone(), id.to_owned());
+            let found = tokio::task::spawn_blocking(move || engine.log().session(&name)).await;
+            let session = found.map_err(|_| StoreError::Closed)??;
+            let session = session.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+            if session.head > seen || !session.state.is_final() {
+                // It may be just about to run here, which is better to follow than the log.
+                drop(tokio::time::timeout(SOON, began).await);
+                return Ok(());
+            }
+            // Whatever began here may have been another session: then the log is looked at once more.
+            drop(tokio::time::timeout(AGAIN, began).await);
+        }
     }
 }
 

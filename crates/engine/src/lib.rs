@@ -1,6 +1,7 @@
 //! Runs coding agents: their processes, sessions and approvals. Not how they speak (`switchboard-agents`), nor how
 //! clients hear of it.
 
+mod discover;
 mod engine;
 pub mod find;
 mod follow;
@@ -9,6 +10,7 @@ mod in_process;
 mod inspect;
 mod machine;
 mod mask;
+mod nowhere;
 mod owner;
 mod policy;
 mod prepare;

@@ -1,6 +1,9 @@
 //! What a session needs before it can start: the agent's program, its files, its sandbox. Nothing runs yet.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use switchboard_agents::{Agent, Input, Launch, Order, Prompt, Resume, Unsupported, source};
 use switchboard_event::{Id, SandboxMode};
@@ -42,7 +45,7 @@ impl Prepared {
         let launch = (agent.launch)(&Order {
             config: &request.config,
             cwd,
-            resume: past.map(|past| Resume { session: &past.agent_session, fork: request.fork }),
+            resume: native(past).map(|session| Resume { session, fork: request.fork }),
             one_shot: request.one_shot,
             prompt: request.prompt.as_ref().unwrap_or(&empty),
             command: &request.command,
@@ -56,7 +59,7 @@ impl Prepared {
             .ok_or_else(|| StartError::BadRequest(format!("nothing reads `{}`", launch.source)))?;
         let mut prepared = Self {
             remarks: launch.weaker.clone(),
-            resumed: past.map(|past| past.agent_session.clone()),
+            resumed: native(past).cloned(),
             launch,
             source,
             spec: None,
@@ -89,6 +92,10 @@ impl Prepared {
         env.retain(|name, _| !is_token(name));
         if confined {
             env.insert("TMPDIR".to_owned(), private.path().to_string_lossy().into_owned());
+        }
+        let free = request.config.network_access.unwrap_or(!confined);
+        if !free {
+            // The agent itself must reach its model.
             self.remarks.push("the sandbox does not limit the network".to_owned());
         }
         env.extend(self.launch.env.iter().cloned());
@@ -110,6 +117,7 @@ impl Prepared {
         writable.push(private.path().to_owned());
         if request.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite) {
             writable.push(cwd.to_owned());
+            writable.extend(request.config.writable_roots.iter().flatten().map(PathBuf::from));
         }
         Confinement { writable, best_effort: request.sandbox_best_effort }
     }
@@ -135,14 +143,19 @@ fn made(path: &Path) -> bool {
     path.exists() || std::fs::create_dir_all(path).is_ok()
 }
 
+/// The agent's own id of what is continued. A session that had no turn yet begins anew.
+fn native(past: Option<&Past>) -> Option<&Id> {
+    past.and_then(|past| past.agent_session.as_ref())
+}
+
 /// What the agent cannot do is refused before anything is made.
-pub fn check_abilities(agent: &Agent, request: &StartRequest) -> Result<(), StartError> {
-    let abilities = agent.abilities;
+pub fn check_abilities(agent: &Agent, request: &StartRequest, past: Option<&Past>) -> Result<(), StartError> {
+    let (abilities, continues) = (agent.abilities, native(past).is_some());
     let images = request.prompt.as_ref().is_some_and(|prompt| !prompt.images.is_empty());
     let schema = request.prompt.as_ref().is_some_and(|prompt| prompt.output_schema.is_some());
     let missing = [
-        (request.resume.is_some() && !abilities.resume, "continue a session"),
-        (request.resume.is_some() && request.fork && !abilities.fork, "continue a copy of a session"),
+        (continues && !abilities.resume, "continue a session"),
+        (continues && request.fork && !abilities.fork, "continue a copy of a session"),
         (request.one_shot && !abilities.one_shot, "run one prompt only"),
         (images && !abilities.images, "look at images"),
         (schema && !abilities.output_schema, "answer by a schema"),

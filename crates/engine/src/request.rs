@@ -57,6 +57,8 @@ pub struct Limits {
     pub total: Option<Duration>,
     /// Without a sign of the agent, while it should be working.
     pub idle: Option<Duration>,
+    /// Without a turn, in a session that stays open between turns.
+    pub unused: Option<Duration>,
     /// Until the agent is ready for a prompt.
     pub handshake: Duration,
     /// Until a request is declined.
@@ -68,6 +70,7 @@ impl Default for Limits {
         Self {
             total: None,
             idle: Some(Duration::from_secs(30 * 60)),
+            unused: Some(Duration::from_secs(30 * 60)),
             handshake: Duration::from_secs(90),
             approval: Duration::from_secs(30 * 60),
         }

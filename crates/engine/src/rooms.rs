@@ -6,6 +6,7 @@ use std::{
 };
 
 use switchboard_event::Id;
+use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     Session,
@@ -17,6 +18,8 @@ use crate::{
 pub struct Rooms {
     pub room: Arc<Room>,
     state: Mutex<State>,
+    /// A run began.
+    began: Notify,
 }
 
 #[derive(Default)]
@@ -50,6 +53,12 @@ impl Rooms {
 
     pub fn enter(&self, session: Session) {
         self.state().live.insert(session.id().clone(), session);
+        self.began.notify_waiters();
+    }
+
+    /// Is told when a run begins here.
+    pub fn began(&self) -> Notified<'_> {
+        self.began.notified()
     }
 
     /// The run has ended, and nothing of it is left. Another run of the same session, which may be there by now, stays.

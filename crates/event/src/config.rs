@@ -69,6 +69,18 @@ pub struct SessionConfig {
     /// MCP servers that the agent gets beside its own, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
+    /// The agent's own mode, as it advertises them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The agent's own selectors, such as `reasoning_effort`, by their ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+    /// Folders that may be written beside the workspace, where only the workspace may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writable_roots: Option<Vec<String>>,
+    /// Whether what the agent runs may use the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_access: Option<bool>,
 }
 
 /// An MCP server to offer to the agent: a program, or an address.

@@ -151,6 +151,39 @@ pub struct Info {
     pub capabilities: Option<Box<RawValue>>,
 }
 
+impl Info {
+    /// Takes over what is news.
+    pub fn learn(&mut self, news: &Self) {
+        fn value<T: Clone>(old: &mut Option<T>, new: &Option<T>) {
+            if new.is_some() {
+                old.clone_from(new);
+            }
+        }
+        fn list<T: Clone>(old: &mut Vec<T>, new: &[T]) {
+            if !new.is_empty() {
+                new.clone_into(old);
+            }
+        }
+        value(&mut self.cwd, &news.cwd);
+        value(&mut self.model, &news.model);
+        value(&mut self.provider, &news.provider);
+        value(&mut self.mode, &news.mode);
+        value(&mut self.title, &news.title);
+        value(&mut self.version, &news.version);
+        value(&mut self.product, &news.product);
+        value(&mut self.status, &news.status);
+        list(&mut self.tools, &news.tools);
+        list(&mut self.commands, &news.commands);
+        list(&mut self.modes, &news.modes);
+        list(&mut self.models, &news.models);
+        list(&mut self.options, &news.options);
+        list(&mut self.mcp, &news.mcp);
+        list(&mut self.agents, &news.agents);
+        value(&mut self.context, &news.context);
+        value(&mut self.capabilities, &news.capabilities);
+    }
+}
+
 /// Something with a name and a line about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {

@@ -118,6 +118,12 @@ pub trait Log: Send + Sync {
     /// If this process is not registered, or the log cannot be written.
     fn take_over(&self) -> Result<Vec<Abandoned>, StoreError>;
 
+    /// Puts a session away, or takes it out again. Any process may do so, whoever runs the session.
+    ///
+    /// # Errors
+    /// If there is none, or if the log cannot be written.
+    fn archive(&self, session: &str, archived: bool) -> Result<(), StoreError>;
+
     /// Deletes a session that has ended or is abandoned. Nobody sees it from the first moment; returns when its space
     /// can be used again.
     ///

@@ -127,6 +127,8 @@ pub struct Session {
     pub carry: Option<Box<RawValue>>,
     /// How it ended, as JSON.
     pub end: Option<Box<RawValue>>,
+    /// It is put away: lists need not show it.
+    pub archived: bool,
 }
 
 impl Session {
@@ -199,6 +201,8 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Created before this time.
     pub until: Option<Timestamp>,
+    /// Put away, or not.
+    pub archived: Option<bool>,
     /// With a smaller number than this: the last one of the page before.
     pub before: Option<u64>,
     /// So many at most.

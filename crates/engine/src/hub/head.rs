@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use switchboard_event::{Body, Id, RequestOpened};
+use switchboard_event::{Body, Id, Info, RequestOpened};
 use switchboard_store::Chunk;
 use tokio::sync::{Notify, futures::Notified};
 
@@ -51,6 +51,9 @@ struct Tail {
     over: bool,
     /// What the agent asks and nobody has answered.
     requests: Vec<Arc<RequestOpened>>,
+    /// What the agent said about itself in this run.
+    info: Info,
+    in_turn: bool,
 }
 
 /// What there is behind a place.
@@ -174,6 +177,16 @@ impl Head {
         self.tail().requests.clone()
     }
 
+    /// What the agent said about itself in this run, as far as it is committed.
+    pub fn info(&self) -> Info {
+        self.tail().info.clone()
+    }
+
+    /// A turn is going on, as far as it is committed.
+    pub fn is_in_turn(&self) -> bool {
+        self.tail().in_turn
+    }
+
     fn forget_first(&self, tail: &mut Tail) {
         if let Some(chunk) = tail.chunks.pop_front() {
             tail.bytes -= chunk.bytes();
@@ -199,7 +212,12 @@ impl Tail {
             match &event.body {
                 Body::RequestOpened(request) => self.requests.push(Arc::new((**request).clone())),
                 Body::RequestResolved(resolved) => self.requests.retain(|open| open.request != resolved.request),
+                Body::SessionStarted(started) => self.info.learn(&started.info),
+                Body::SessionUpdated(updated) => self.info.learn(&updated.info),
+                Body::TurnStarted(_) => self.in_turn = true,
+                Body::TurnCompleted(_) => self.in_turn = false,
                 Body::SessionEnded(_) => {
+                    self.in_turn = false;
                     self.requests.clear();
                     self.over = true;
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_agents::{Agent, Answer, Command, Prompt};
-use switchboard_event::{EndReason, Fault, Id, RequestOpened};
+use switchboard_event::{EndReason, Fault, Id, Info, RequestOpened};
 use switchboard_store::Log;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -48,6 +48,7 @@ pub struct Session {
     pub(crate) log: Arc<dyn Log>,
     pub(crate) orders: mpsc::Sender<Ordered>,
     pub(crate) outcome: watch::Receiver<Option<Outcome>>,
+    pub(crate) ready: watch::Receiver<bool>,
 }
 
 impl Session {
@@ -115,6 +116,23 @@ impl Session {
     #[must_use]
     pub fn requests(&self) -> Vec<Arc<RequestOpened>> {
         self.head.requests()
+    }
+
+    /// What the agent said about itself in this run, as far as it is committed.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        self.head.info()
+    }
+
+    /// A turn is going on, as far as it is committed.
+    #[must_use]
+    pub fn is_in_turn(&self) -> bool {
+        self.head.is_in_turn()
+    }
+
+    /// Waits until the agent is ready for a prompt. False if it ended before that.
+    pub async fn ready(&self) -> bool {
+        self.ready.clone().wait_for(|ready| *ready).await.is_ok()
     }
 
     /// Its end is told. Something of it may be left for a moment.

@@ -31,6 +31,7 @@ impl Actor {
         let abilities = self.parts.agent.abilities;
         match command {
             Command::Prompt(prompt) => self.prompted(prompt),
+            Command::Slash { .. } => self.slashed(command),
             Command::Answer(answer) => {
                 self.desk.take(&answer, &abilities)?;
                 self.answer(answer, Decider::Client)
@@ -43,7 +44,35 @@ impl Actor {
             }
             Command::SetModel(_) if !abilities.set_model => Err(unsupported("cannot change its model in a session")),
             Command::SetMode(_) if !abilities.set_mode => Err(unsupported("cannot change its mode in a session")),
-            other => Ok(self.drive(other)?),
+            setting => {
+                self.drive(setting.clone())?;
+                self.keep(setting);
+                Ok(())
+            }
+        }
+    }
+
+    /// What was set holds for later runs, too.
+    fn keep(&mut self, setting: Command) {
+        let config = &mut self.parts.config;
+        match setting {
+            Command::SetModel(model) => config.model = Some(model),
+            Command::SetMode(mode) => config.mode = Some(mode),
+            Command::SetOption { id, value } => drop(config.options.insert(id, value)),
+            _ => return,
+        }
+        self.parts.journal.change().config = Some(config.clone());
+    }
+
+    /// The agent's own settings, as the session was started with them.
+    fn set_up(&mut self) {
+        let config = &self.parts.config;
+        let mode = config.mode.clone().map(Command::SetMode);
+        let options = config.options.clone().into_iter().map(|(id, value)| Command::SetOption { id, value });
+        for setting in mode.into_iter().chain(options) {
+            if let Err(error) = self.drive(setting) {
+                self.warn(error.to_string());
+            }
         }
     }
 
@@ -57,27 +86,61 @@ impl Actor {
         if !prompt.images.is_empty() && !self.parts.agent.abilities.images {
             return Err(unsupported("takes no images"));
         }
-        self.prompts.push_back(prompt);
+        self.prompts.push_back(Command::Prompt(prompt));
         self.go_on();
+        Ok(())
+    }
+
+    /// A slash command begins a turn of its own: it waits in line with the prompts. Whoever can be told at once that
+    /// there is no such command is told.
+    fn slashed(&mut self, command: Command) -> Result<(), CommandError> {
+        if self.parts.driver.is_none() {
+            return Err(unsupported("takes no commands in this form"));
+        }
+        if self.closing && !self.busy {
+            return Err(CommandError::Ended);
+        }
+        if self.ready && !self.busy && self.prompts.is_empty() {
+            return Ok(self.give(command)?);
+        }
+        self.prompts.push_back(command);
         Ok(())
     }
 
     /// Gives the agent the next prompt, if it can take it; closes it, if there is none and none will come.
     pub(super) fn go_on(&mut self) {
-        let waits = self.parts.agent.abilities.while_running == WhileRunning::Wait;
-        while self.ready && !self.ladder.is_climbing() && !(self.busy && waits) {
-            let Some(prompt) = self.prompts.pop_front() else { break };
-            self.busy = true;
-            self.parts.journal.change().state = Some(State::Running);
-            self.sign_of_life();
-            if let Err(error) = self.drive(Command::Prompt(prompt)) {
-                self.busy = false;
-                self.refuse(&error);
+        while self.ready && !self.ladder.is_climbing() && self.takes_next() {
+            let Some(command) = self.prompts.pop_front() else { break };
+            let slash = matches!(command, Command::Slash { .. });
+            match self.give(command) {
+                Err(error) if slash => self.warn(error.to_string()),
+                Err(error) => self.refuse(&error),
+                Ok(()) => {}
             }
         }
         if self.ready && !self.busy && self.prompts.is_empty() && (self.closing || !self.parts.stay) {
             self.close();
         }
+    }
+
+    /// While a turn runs, only a prompt may be given, and only to an agent that takes it.
+    fn takes_next(&self) -> bool {
+        let waits = self.parts.agent.abilities.while_running == WhileRunning::Wait;
+        !self.busy || !waits && matches!(self.prompts.front(), Some(Command::Prompt(_)))
+    }
+
+    /// Has the agent work on something.
+    fn give(&mut self, command: Command) -> Result<(), Unsupported> {
+        let state = std::mem::replace(&mut self.busy, true);
+        let given = self.drive(command);
+        if given.is_err() {
+            self.busy = state;
+            return given;
+        }
+        self.timers.disarm(&Due::Unused);
+        self.parts.journal.change().state = Some(State::Running);
+        self.sign_of_life();
+        given
     }
 
     fn refuse(&mut self, error: &Unsupported) {
@@ -88,7 +151,26 @@ impl Actor {
         self.ready = true;
         self.outcome.started = true;
         self.timers.disarm(&Due::Handshake);
+        self.set_up();
+        if self.prompts.is_empty() {
+            // Some agents say who they are with their first answer, and nobody has asked them anything yet.
+            self.begun();
+            self.rest();
+        }
+        // Nobody may be waiting for it.
+        self.parts.ready.send_replace(true);
         self.go_on();
+    }
+
+    /// The agent has nothing to do. In a session that stays, it waits for a prompt, but not for ever.
+    fn rest(&mut self) {
+        if !self.parts.stay {
+            return;
+        }
+        self.parts.journal.change().state = Some(State::Idle);
+        if let Some(unused) = self.parts.limits.unused {
+            self.timers.arm(Due::Unused, unused);
+        }
     }
 
     pub(super) fn settled(&mut self) {
@@ -98,8 +180,8 @@ impl Actor {
         if self.ladder.is_climbing() {
             return self.turn_stopped();
         }
-        if self.parts.stay && self.prompts.is_empty() {
-            self.parts.journal.change().state = Some(State::Idle);
+        if self.prompts.is_empty() {
+            self.rest();
         }
         self.go_on();
     }

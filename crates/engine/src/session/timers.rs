@@ -13,6 +13,8 @@ pub enum Due {
     Total,
     /// The agent has given no sign for too long.
     Idle,
+    /// Nobody has wanted anything of the agent for too long.
+    Unused,
     /// The agent is not ready yet.
     Handshake,
     /// The beginning has waited long enough for the agent to say who it is.

@@ -53,7 +53,10 @@ impl Actor {
                 }
                 // Also one that nobody asked for: work in the background woke it. And in a one-shot nobody else says
                 // that it could start.
-                Body::TurnStarted(_) => (self.busy, self.outcome.started) = (true, true),
+                Body::TurnStarted(_) => {
+                    (self.busy, self.outcome.started) = (true, true);
+                    self.timers.disarm(&Due::Unused);
+                }
                 Body::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
                         self.parts.journal.change().title = Some(title);

@@ -14,7 +14,7 @@ use super::{checkpoint::BACKSTOP, store::Options};
 use crate::StoreError;
 
 /// What brings the log from each format to the next. The first makes it from nothing.
-const FORMATS: &[&str] = &[include_str!("schema.sql"), include_str!("format2.sql")];
+const FORMATS: &[&str] = &[include_str!("schema.sql"), include_str!("format2.sql"), include_str!("format3.sql")];
 
 /// The format that this version writes.
 const FORMAT: i64 = FORMATS.len() as i64;

@@ -27,6 +27,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 pub(super) enum Work {
     Create(Box<NewSession>),
     Claim(Id, Option<u64>),
+    Archive(Id, bool),
     Append(Id, Arc<Chunk>, Box<Update>),
     TakeOver,
     Delete(Id),

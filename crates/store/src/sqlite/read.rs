@@ -98,7 +98,7 @@ macro_rules! select_sessions {
     ($rest:literal) => {
         concat!(
             "SELECT number, id, agent, agent_session, state, owner, created, updated, ended, head, runs, turns,
-             project, cwd, title, prompt, config, carry, ending FROM sessions ",
+             project, cwd, title, prompt, config, carry, ending, archived FROM sessions ",
             $rest
         )
     };
@@ -121,18 +121,18 @@ pub(super) fn sessions(connection: &Connection, filter: &Filter) -> Result<Vec<S
          AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state IN (SELECT value FROM json_each(?5)))
          AND (?6 IS NULL OR substr(id, 1, length(?6)) = ?6 OR substr(agent_session, 1, length(?6)) = ?6)
          AND (?7 IS NULL OR instr(lower(coalesce(title, '') || char(10) || prompt), lower(?7)) > 0)
-         AND created BETWEEN ?8 AND ?9
+         AND created BETWEEN ?8 AND ?9 AND (?11 IS NULL OR archived = ?11)
          ORDER BY number DESC LIMIT coalesce(?10, -1)"
     ))?;
-    let Filter { agent, project, cwd, states, text, prefix, since, until, before, limit } = filter;
+    let Filter { agent, project, cwd, states, text, prefix, since, until, archived, before, limit } = filter;
     let states: Vec<_> = states.iter().map(|state| state.name()).collect();
     let states = (!states.is_empty()).then(|| switchboard_event::raw(&states));
     let (states, before) = (states.as_deref().map(RawValue::get), before.unwrap_or(LAST));
     let since = since.map_or(i64::MIN, Timestamp::as_micros);
     // The end does not belong to it.
     let until = until.map_or(i64::MAX, |until| until.as_micros().saturating_sub(1));
-    let found =
-        select.query_map((before, agent, project, cwd, states, prefix, text, since, until, limit), to_session)?;
+    let found = select
+        .query_map((before, agent, project, cwd, states, prefix, text, since, until, limit, archived), to_session)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
@@ -157,6 +157,7 @@ fn to_session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
         config: row.get::<_, Raw>(16)?.0,
         carry: row.get::<_, Option<Raw>>(17)?.map(|raw| raw.0),
         end: row.get::<_, Option<Raw>>(18)?.map(|raw| raw.0),
+        archived: row.get(19)?,
     })
 }
 

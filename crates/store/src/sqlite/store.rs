@@ -178,6 +178,10 @@ impl Log for Store {
             .with(|connection| saved::read(connection, read::number(connection, session)?, dialect, version, at))
     }
 
+    fn archive(&self, session: &str, archived: bool) -> Result<(), StoreError> {
+        self.wait(Work::Archive(session.into(), archived)).map(drop)
+    }
+
     fn delete(&self, session: &str) -> Result<(), StoreError> {
         self.wait(Work::Delete(session.into()))?;
         self.give_back();

@@ -46,6 +46,7 @@ impl<'a> Scene<'a> {
             Work::Create(new) => self.create(new)?,
             Work::Claim(session, head) => self.claim(session, *head)?,
             Work::Append(session, events, update) => self.append(session, events, update)?,
+            Work::Archive(session, archived) => self.archive(session, *archived)?,
             Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
             Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
             Work::Expire(ended) => return self.expire(ended).map(Answer::Deleted),
@@ -95,6 +96,15 @@ impl<'a> Scene<'a> {
         self.connection
             .prepare_cached("UPDATE sessions SET owner = ?2 WHERE number = ?1")?
             .execute((standing.number, me))?;
+        Ok(())
+    }
+
+    /// Whoever runs it: this says nothing about what happens in it.
+    fn archive(&self, session: &Id, archived: bool) -> Result<(), StoreError> {
+        let number = self.known(session)?.number;
+        self.connection
+            .prepare_cached("UPDATE sessions SET archived = ?2 WHERE number = ?1")?
+            .execute((number, archived))?;
         Ok(())
     }
 
