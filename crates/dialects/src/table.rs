@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, board, consumer, events, gateway, harness, message, trace, unified};
+use crate::{Projection, acp, board, consumer, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -40,6 +40,7 @@ pub const DIALECTS: &[Dialect] = &[
     message::DIALECT,
     consumer::DIALECT,
     trace::DIALECT,
+    acp::DIALECT,
     events::DIALECT,
 ];
 
