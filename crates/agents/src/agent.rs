@@ -14,6 +14,8 @@ pub struct Agent {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
+    /// Who makes it, in a word: the prefix of what only this agent says.
+    pub provider: &'static str,
     /// Its program, to be found on the `PATH`. Nothing for one that is built in or named by its command.
     pub program: Option<&'static str>,
     /// The command that installs it.

@@ -48,6 +48,14 @@ pub enum Command {
         /// To what.
         value: String,
     },
+    /// Do one of your own slash commands. Like a prompt it comes only after [`Effect::Ready`], but never while a turn
+    /// runs, and [`Effect::Settled`] follows, also where no turn was needed.
+    Slash {
+        /// Which, without its slash.
+        name: String,
+        /// What stands behind it.
+        arguments: String,
+    },
     /// No more prompts will come: end by yourself.
     Close,
 }

@@ -119,6 +119,7 @@ enum Wanted {
     SetModel(String),
     SetMode(String),
     SetOption(String, String),
+    Slash(String, String),
     Close,
 }
 
@@ -162,6 +163,7 @@ impl From<Wanted> for Command {
             Wanted::SetModel(model) => Self::SetModel(model),
             Wanted::SetMode(mode) => Self::SetMode(mode),
             Wanted::SetOption(id, value) => Self::SetOption { id, value },
+            Wanted::Slash(name, arguments) => Self::Slash { name, arguments },
             Wanted::Close => Self::Close,
         }
     }

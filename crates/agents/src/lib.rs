@@ -3,6 +3,7 @@
 //! [`Translator`]. To run an agent, its [`Agent`] says what to start, and a [`Driver`] what to say to it.
 
 mod agent;
+mod commands;
 pub mod diff;
 mod driver;
 #[cfg(test)]

@@ -38,6 +38,7 @@ pub const AGENTS: &[Agent] = &[
     acp::forking(&acp::row(
         "claude-acp",
         "Claude Agent (ACP adapter)",
+        "anthropic",
         Some("claude-agent-acp"),
         Some("npm install -g @agentclientprotocol/claude-agent-acp"),
         None,
@@ -46,6 +47,7 @@ pub const AGENTS: &[Agent] = &[
     acp::forking(&acp::row(
         "codex-acp",
         "Codex (ACP adapter)",
+        "openai",
         Some("codex-acp"),
         Some("npm install -g @agentclientprotocol/codex-acp"),
         versions("0.16.0", "2.6.0"),
@@ -59,6 +61,7 @@ pub const AGENTS: &[Agent] = &[
     acp::row(
         "qwen",
         "Qwen Code",
+        "qwen",
         Some("qwen"),
         Some("npm install -g @qwen-code/qwen-code"),
         versions("0.15.0", "0.15.10"),
@@ -67,6 +70,7 @@ pub const AGENTS: &[Agent] = &[
     acp::row(
         "copilot",
         "GitHub Copilot CLI",
+        "github",
         Some("copilot"),
         Some("npm install -g @github/copilot"),
         versions("1.0.0", "1.0.102"),
@@ -75,6 +79,7 @@ pub const AGENTS: &[Agent] = &[
     acp::row(
         "auggie",
         "Auggie",
+        "augment",
         Some("auggie"),
         Some("npm install -g @augmentcode/auggie"),
         versions("0.36.0", "0.36.0"),
@@ -88,6 +93,7 @@ pub const AGENTS: &[Agent] = &[
     acp::row(
         "pi",
         "pi (ACP adapter)",
+        "pi",
         Some("pi-acp"),
         Some("npm install -g pi-acp @mariozechner/pi-coding-agent"),
         None,

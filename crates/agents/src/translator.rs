@@ -139,6 +139,15 @@ impl Translator {
         self.give(out);
     }
 
+    /// The agent is there and has nothing to do yet. That the session began is told, also if the agent says nothing by
+    /// itself.
+    pub fn begun(&mut self, at: Timestamp, out: &mut Vec<Event>) {
+        self.now = at;
+        self.scribe.begin(None, at, None);
+        self.scribe.ensure_started();
+        self.release(out);
+    }
+
     /// The session's id, once it is known.
     #[must_use]
     pub fn session(&self) -> Option<&Id> {

@@ -60,6 +60,8 @@ impl Engine {
             let session = found.map_err(|_| StoreError::Closed)??;
             let session = session.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
             if session.head > seen || !session.state.is_final() {
+                // It may be just about to run here, which is better to follow than the log.
+                drop(tokio::time::timeout(SOON, began).await);
                 return Ok(());
             }
             // Whatever began here may have been another session: then the log is looked at once more.

@@ -23,6 +23,8 @@ pub struct Inspected {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
+    /// Who makes it, in a word.
+    pub provider: &'static str,
     /// Whether it can be run.
     pub state: Installed,
     /// Its program.
@@ -87,6 +89,7 @@ fn look(agent: &'static Agent, machine: &Machine) -> Inspected {
     let mut seen = Inspected {
         name: agent.name,
         title: agent.title,
+        provider: agent.provider,
         state: Installed::BuiltIn,
         path: None,
         version: None,

@@ -27,6 +27,8 @@ pub struct AgentView {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
+    /// Who makes it, in a word.
+    pub provider: &'static str,
     /// Whether it can be run.
     pub state: Installed,
     /// Its program.
@@ -49,8 +51,8 @@ pub struct AgentView {
 
 impl From<Inspected> for AgentView {
     fn from(seen: Inspected) -> Self {
-        let Inspected { name, title, state, path, version, versions, login, install, abilities } = seen;
-        Self { id: name, name, title, state, path, version, versions, login, install, abilities }
+        let Inspected { name, title, provider, state, path, version, versions, login, install, abilities } = seen;
+        Self { id: name, name, title, provider, state, path, version, versions, login, install, abilities }
     }
 }
 

@@ -9,6 +9,7 @@
 mod agents;
 mod api;
 pub mod commands;
+pub mod conversation;
 pub mod feed;
 mod foreign;
 pub mod guard;

@@ -20,6 +20,7 @@ use tokio::{
 use crate::{
     Drain, Problem,
     agents::Agents,
+    conversation::Offers,
     feed::{Begin, Feeds, Reader},
     metrics::Metrics,
     view::SessionView,
@@ -58,6 +59,7 @@ struct Inner {
     metrics: Metrics,
     agents: Agents,
     feeds: Arc<Feeds>,
+    offers: Offers,
     started: Instant,
     serves: bool,
     places: Arc<Semaphore>,
@@ -92,9 +94,9 @@ impl Service {
 
     fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
-        let (feeds, started) = (Arc::default(), Instant::now());
+        let (feeds, offers, started) = (Arc::default(), Offers::default(), Instant::now());
         let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, started, serves, places }))
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, offers, started, serves, places }))
     }
 
     /// The place of one session among those that may run here at once.
@@ -138,6 +140,11 @@ impl Service {
     #[must_use]
     pub fn agents(&self) -> &Agents {
         &self.0.agents
+    }
+
+    /// What agents said that they offer.
+    pub(crate) fn offers(&self) -> &Offers {
+        &self.0.offers
     }
 
     /// How long it has been there.

@@ -8,7 +8,7 @@ use super::driver::{Client, Habits, Setup, Start};
 use crate::{Abilities, Agent, Host, Launch, Login, Order, Unsupported, Versions, agent::no_config};
 
 /// Any agent that speaks ACP, named by its command.
-pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", None, None, None, by_command));
+pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", "acp", None, None, None, by_command));
 
 /// What such an agent can do. What only some of them can, the agent says itself when it is there.
 const ABILITIES: Abilities = Abilities {
@@ -29,13 +29,14 @@ const ABILITIES: Abilities = Abilities {
 pub const fn row(
     name: &'static str,
     title: &'static str,
+    provider: &'static str,
     program: Option<&'static str>,
     install: Option<&'static str>,
     versions: Option<Versions>,
     launch: fn(&Order<'_>) -> Result<Launch, Unsupported>,
 ) -> Agent {
     let (login, config) = (unknown_login, no_config);
-    Agent { name, title, program, install, versions, abilities: ABILITIES, launch, login, config }
+    Agent { name, title, provider, program, install, versions, abilities: ABILITIES, launch, login, config }
 }
 
 /// The same for one that can continue a copy of a session.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Answer, Command, Decision, Driver, Effect, Effects, Feed, HttpRequest, Json, Object, Record, RecordBody, Signal,
-    Timer, Unsupported,
+    Timer, Unsupported, commands,
 };
 
 /// A server that says that the session is over closes its stream at once. If not, this is waited.
@@ -292,6 +292,8 @@ impl Driver for Client {
             Command::SetOption { id, value } => {
                 self.tell("/option", Some(&json!({ "id": id, "value": value })), effects)?;
             }
+            // What the agent behind the server makes of it, it says itself.
+            Command::Slash { name, arguments } => self.prompt(&commands::typed(&name, &arguments).text, effects),
             Command::Close => effects.push(Effect::Done),
         }
         Ok(())

@@ -9,6 +9,7 @@ use crate::{Abilities, Agent, Host, Input, Launch, Login, Order, Unsupported, Wh
 pub const AGENT: Agent = Agent {
     name: "board",
     title: "a session on another server (board)",
+    provider: "switchboard",
     program: None,
     install: None,
     versions: None,

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Answer, Command, Driver, Effect, Effects, Json, Object, Order, Prompt, Record, RecordBody, Signal, Unsupported,
+    commands::{self, Commands},
 };
 
 /// The id of the handshake.
@@ -28,6 +29,7 @@ pub struct Claude {
     ids: Ids,
     requests: u64,
     ready: bool,
+    commands: Commands,
     asked: Asked,
     pace: Pace,
 }
@@ -61,6 +63,7 @@ impl Claude {
             ids: Ids::new(order.secret),
             requests: 0,
             ready: false,
+            commands: Commands::default(),
             asked: Asked::default(),
             pace: Pace::default(),
         }
@@ -98,6 +101,10 @@ impl Driver for Claude {
             }
             Command::SetOption { id, .. } => {
                 return Err(Unsupported::new(format!("Claude Code has no setting `{id}`")));
+            }
+            Command::Slash { name, arguments } => {
+                self.commands.check(&name)?;
+                return self.prompt(&commands::typed(&name, &arguments), effects);
             }
             Command::Close => effects.push(Effect::CloseInput),
         }
@@ -171,9 +178,17 @@ impl Claude {
         let id = response.str("request_id").unwrap_or_default();
         if id == HELLO && !self.ready {
             self.ready = true;
+            self.keep_commands(&response.object("response"));
             effects.push(Effect::Ready);
         }
         self.pace.answered(&id);
+    }
+
+    /// The commands that it has, by all their names.
+    fn keep_commands(&mut self, fields: &Object<'_>) {
+        let commands = fields.array("commands").into_iter().map(Json::object);
+        let names = commands.flat_map(|command| command.filled("name").into_iter().chain(command.strings("aliases")));
+        self.commands.are(names);
     }
 
     /// Claude Code asks: somebody, if it is for people, and otherwise us. Nothing may be left without an answer.
@@ -198,6 +213,7 @@ impl Claude {
                 self.pace.began(effects);
                 self.check_schema(fields, effects);
             }
+            Some("commands_changed") => self.keep_commands(fields),
             Some(task) if task.starts_with("task_") => self.pace.task(task, fields),
             _ => {}
         }

@@ -11,6 +11,7 @@ use crate::{Abilities, Agent, Input, Launch, Order, Unsupported, Versions, While
 pub const AGENT: Agent = Agent {
     name: "claude",
     title: "Claude Code",
+    provider: "anthropic",
     program: Some("claude"),
     install: Some("npm install -g @anthropic-ai/claude-code"),
     versions: Some(Versions { args: &["--version"], oldest: "2.1.0", tested: "2.1.197" }),

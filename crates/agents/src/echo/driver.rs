@@ -6,6 +6,7 @@ use switchboard_event::Event;
 use crate::{
     Abilities, Agent, Command, Driver, Effect, Effects, Input, Launch, Order, Record, Unsupported,
     agent::{no_config, no_login},
+    commands,
     driver::turn_ended,
 };
 
@@ -13,6 +14,7 @@ use crate::{
 pub const AGENT: Agent = Agent {
     name: "echo",
     title: "Echo (built in: repeats its task)",
+    provider: "switchboard",
     program: None,
     install: None,
     versions: None,
@@ -56,6 +58,7 @@ impl Driver for Echo {
             }
             Command::Interrupt => effects.send(&json!({ "type": "interrupt" })),
             Command::Close => effects.push(Effect::Done),
+            Command::Slash { name, .. } => return Err(commands::unknown(&name, [])),
             Command::Answer(_) | Command::SetModel(_) | Command::SetMode(_) | Command::SetOption { .. } => {
                 return Err(Unsupported::new("echo has nothing to choose and asks nothing"));
             }

@@ -12,6 +12,7 @@ use crate::{
 pub const AGENT: Agent = Agent {
     name: "gemini",
     title: "Gemini CLI",
+    provider: "google",
     program: Some("gemini"),
     install: Some("npm install -g @google/gemini-cli"),
     versions: Some(Versions { args: &["--version"], oldest: "0.56.0", tested: "0.61.0" }),

@@ -89,7 +89,7 @@ impl Scribe {
         self.declared = Some(ending);
     }
 
-    pub(super) fn ensure_started(&mut self) {
+    pub(crate) fn ensure_started(&mut self) {
         if self.started {
             return;
         }

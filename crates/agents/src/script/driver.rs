@@ -5,11 +5,15 @@ use std::{collections::VecDeque, time::Duration};
 use serde_json::json;
 use switchboard_event::{Body, Event, Fault};
 
-use super::verb::{Verb, Wait};
+use super::{
+    offers,
+    verb::{Verb, Wait},
+};
 use crate::{
     Abilities, Agent, Answer, Command, Decision, Driver, Effect, Effects, Input, Launch, Order, Record, Signal, Timer,
     Unsupported,
     agent::{no_config, no_login},
+    commands,
     driver::turn_ended,
 };
 
@@ -17,6 +21,7 @@ use crate::{
 pub const AGENT: Agent = Agent {
     name: "script",
     title: "Script (built in: performs its prompt line by line)",
+    provider: "switchboard",
     program: None,
     install: None,
     versions: None,
@@ -29,6 +34,7 @@ pub const AGENT: Agent = Agent {
         resume: true,
         fork: true,
         set_model: true,
+        set_mode: true,
         one_shot: true,
         ..Abilities::NONE
     },
@@ -72,6 +78,7 @@ enum Waiting {
 
 impl Driver for Performance {
     fn open(&mut self, effects: &mut Effects) {
+        effects.push(Effect::Hear(json!({ "type": "hello", "session": self.session }).to_string()));
         effects.push(Effect::Ready);
     }
 
@@ -100,7 +107,8 @@ impl Driver for Performance {
             }
             Command::SetModel(model) => effects.send(&json!({ "type": "set", "model": model })),
             Command::SetOption { id, value } => effects.send(&json!({ "type": "set", "option": id, "value": value })),
-            Command::SetMode(_) => return Err(Unsupported::new("a script has no modes")),
+            Command::SetMode(mode) => effects.send(&json!({ "type": "set", "mode": mode })),
+            Command::Slash { name, arguments } => return self.slash(&name, arguments.trim(), effects),
             Command::Close => effects.push(Effect::Done),
         }
         Ok(())
@@ -119,6 +127,20 @@ impl Performance {
         self.lines = script.lines().filter(|line| !line.trim().is_empty()).flat_map(pieces).collect();
         (self.performing, self.waiting) = (true, None);
         effects.send(&json!({ "type": "prompt", "text": script, "session": self.session }));
+    }
+
+    /// One of the commands: the reader performs it as it is read.
+    fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
+        if !offers::COMMANDS.iter().any(|(known, _)| *known == name) {
+            return Err(commands::unknown(name, offers::COMMANDS.iter().map(|(name, _)| *name)));
+        }
+        let session = &self.session;
+        effects.send(&json!({ "type": "command", "name": name, "arguments": arguments, "session": session }));
+        // What ends a turn says so itself.
+        if name == "rename" {
+            effects.push(Effect::Settled);
+        }
+        Ok(())
     }
 
     fn stop(&mut self) {

@@ -1,10 +1,10 @@
 //! A script being performed. Its lines are records of text, each performed as it is read. Around them are records of
-//! JSON: `prompt` begins a turn, `answer` answers a request, `set` chooses a model or an option, `interrupt` and
-//! `done` end the turn. A bare list of lines is one turn, and nobody is there to ask.
+//! JSON: `hello` says what can be chosen, `prompt` begins a turn, `command` is a slash command, `answer` answers a request, `set` chooses a model, a mode
+//! or an option, `interrupt` and `done` end the turn. A bare list of lines is one turn, and nobody is there to ask.
 
 use switchboard_event::{
-    Dir, Fault, Id, Info, Item, Level, Notice, Scope, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus, Usage,
-    UserMessage,
+    Dir, Fault, Id, Info, Item, Level, Notice, Origin, Scope, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus,
+    Usage, UserMessage,
 };
 
 use super::{offers::Choices, requests::Asking, verb::Verb};
@@ -43,8 +43,11 @@ impl Reader for Live {
         scribe.identify(&fields.str("session").unwrap_or_default());
         self.introduce(scribe);
         match kind.as_ref() {
+            // All that it says has been said.
+            "hello" => scribe.otherwise(Notice::new(Topic::Control).with_name("hello")),
             "prompt" => self.prompt(&fields, scribe),
             "answer" => self.answer(&fields, scribe),
+            "command" => self.command(&fields, scribe),
             "set" => self.set(&fields, scribe),
             "interrupt" => self.interrupt(scribe),
             _ => self.done(scribe),
@@ -78,7 +81,11 @@ impl Reader for Live {
 }
 
 /// The types of JSON records.
-const CONTROLS: [&str; 5] = ["prompt", "answer", "set", "interrupt", "done"];
+const CONTROLS: [&str; 7] = ["hello", "prompt", "command", "answer", "set", "interrupt", "done"];
+
+fn warning(text: String) -> Notice {
+    Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text)
+}
 
 /// Words are what a script counts as tokens.
 pub(super) fn words(text: &str) -> u64 {
@@ -113,18 +120,40 @@ impl Live {
         scribe.item_completed(&id, Item::new(UserMessage::text(text)));
     }
 
+    /// A slash command; one that does more than to change a name is a turn.
+    fn command(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let arguments = fields.string("arguments").unwrap_or_default();
+        match fields.str("name").as_deref() {
+            Some("rename") => scribe.info(Info { title: Some(arguments), ..Info::default() }),
+            Some("compact") => {
+                self.nobody_answers(scribe);
+                self.over = false;
+                scribe.turn_started(TurnStarted { origin: Origin::Command, ..TurnStarted::default() });
+                scribe.notice(Notice::new(Topic::Compaction).with_status("completed"));
+                self.end_turn(TurnCompleted::default(), scribe);
+            }
+            _ => {}
+        }
+        scribe.otherwise(Notice::new(Topic::Control).with_name("command"));
+    }
+
     fn set(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         if let Some(model) = fields.filled("model") {
             self.choices.set_model(&model);
             scribe.info(Info { model: Some(model), ..Info::default() });
+        }
+        if let Some(mode) = fields.filled("mode") {
+            match self.choices.set_mode(&mode) {
+                true => scribe.info(Info { mode: Some(mode), ..Info::default() }),
+                false => scribe.notice(warning(format!("there is no mode {mode}"))),
+            }
         }
         if let (Some(option), Some(value)) = (fields.str("option"), fields.str("value")) {
             if self.choices.set_option(&option, &value) {
                 let options = self.choices.info(None).options;
                 scribe.info(Info { options, ..Info::default() });
             } else {
-                let text = format!("there is no option {option} with the value {value}");
-                scribe.notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+                scribe.notice(warning(format!("there is no option {option} with the value {value}")));
             }
         }
         scribe.otherwise(Notice::new(Topic::Control).with_name("set"));

@@ -6,6 +6,8 @@ mod live;
 mod offers;
 mod requests;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod verb;
 
 pub use driver::AGENT;

@@ -1,6 +1,6 @@
-//! What a script offers to choose: two models and one selector. They change nothing but what it reports.
+//! What a script offers: two models, two modes, a selector and two commands. They change nothing but what it reports.
 
-use switchboard_event::{Info, Model, Selector, SelectorValue};
+use switchboard_event::{Info, Mode, Model, Named, Selector, SelectorValue};
 
 /// The models; the first is used when none is named.
 const MODELS: [(&str, &str, &str); 2] =
@@ -9,17 +9,35 @@ const MODELS: [(&str, &str, &str); 2] =
 /// The values of the selector; the second is the first to hold.
 const PACES: [(&str, &str); 3] = [("calm", "Calm"), ("steady", "Steady"), ("brisk", "Brisk")];
 
+/// The modes; the first is the first to hold.
+const MODES: [(&str, &str, &str); 2] =
+    [("perform", "Perform", "Performs every line"), ("rehearse", "Rehearse", "Performs every line, too")];
+
+/// The slash commands.
+pub const COMMANDS: &[(&str, &str)] =
+    &[("compact", "Pretends to forget what was said"), ("rename", "Gives the session a title")];
+
 /// What is chosen at the moment.
 #[derive(Default)]
 pub struct Choices {
     model: Option<String>,
+    mode: Option<String>,
     pace: Option<String>,
 }
 
 impl Choices {
     /// Everything that can be chosen and what is chosen.
     pub fn info(&self, cwd: Option<String>) -> Info {
-        Info { cwd, model: Some(self.model().to_owned()), models: models(), options: self.options(), ..Info::default() }
+        Info {
+            cwd,
+            model: Some(self.model().to_owned()),
+            mode: Some(self.mode.clone().unwrap_or_else(|| MODES[0].0.to_owned())),
+            models: models(),
+            modes: modes(),
+            options: self.options(),
+            commands: commands(),
+            ..Info::default()
+        }
     }
 
     /// The model that is chosen.
@@ -30,6 +48,15 @@ impl Choices {
     /// Another model. Any name is taken: the caller may have its own.
     pub fn set_model(&mut self, model: &str) {
         self.model = Some(model.to_owned());
+    }
+
+    /// Another mode; false if there is no such mode.
+    pub fn set_mode(&mut self, mode: &str) -> bool {
+        let known = MODES.iter().any(|(id, ..)| *id == mode);
+        if known {
+            self.mode = Some(mode.to_owned());
+        }
+        known
     }
 
     /// Another value of a selector; false if there is no such selector or value.
@@ -66,4 +93,21 @@ fn models() -> Vec<Model> {
         default: index == 0,
     };
     MODELS.iter().enumerate().map(model).collect()
+}
+
+fn modes() -> Vec<Mode> {
+    let mode = |(id, name, description): &(&str, &str, &str)| Mode {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        description: Some((*description).to_owned()),
+    };
+    MODES.iter().map(mode).collect()
+}
+
+fn commands() -> Vec<Named> {
+    let named = |(name, description): &(&str, &str)| Named {
+        name: (*name).to_owned(),
+        description: Some((*description).to_owned()),
+    };
+    COMMANDS.iter().map(named).collect()
 }

@@ -53,6 +53,7 @@ struct Tail {
     requests: Vec<Arc<RequestOpened>>,
     /// What the agent said about itself in this run.
     info: Info,
+    in_turn: bool,
 }
 
 /// What there is behind a place.
@@ -181,6 +182,11 @@ impl Head {
         self.tail().info.clone()
     }
 
+    /// A turn is going on, as far as it is committed.
+    pub fn is_in_turn(&self) -> bool {
+        self.tail().in_turn
+    }
+
     fn forget_first(&self, tail: &mut Tail) {
         if let Some(chunk) = tail.chunks.pop_front() {
             tail.bytes -= chunk.bytes();
@@ -208,7 +214,10 @@ impl Tail {
                 Body::RequestResolved(resolved) => self.requests.retain(|open| open.request != resolved.request),
                 Body::SessionStarted(started) => self.info.learn(&started.info),
                 Body::SessionUpdated(updated) => self.info.learn(&updated.info),
+                Body::TurnStarted(_) => self.in_turn = true,
+                Body::TurnCompleted(_) => self.in_turn = false,
                 Body::SessionEnded(_) => {
+                    self.in_turn = false;
                     self.requests.clear();
                     self.over = true;
                 }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use switchboard_agents::{
-    Agent, BoundedLines, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
+    Agent, BoundedLines, Command, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
 };
 use switchboard_client::http::SseEvent;
 use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
@@ -60,8 +60,8 @@ pub(crate) struct Actor {
     pub(super) todo: VecDeque<Effect>,
     /// What is to be sent once what was told of it is committed.
     pub(super) outbox: Vec<Outgoing>,
-    /// Prompts that wait for the agent.
-    pub(super) prompts: VecDeque<Prompt>,
+    /// Prompts and slash commands that wait for the agent.
+    pub(super) prompts: VecDeque<Command>,
     pub(super) ready: bool,
     /// A prompt was given and its turn is not over.
     pub(super) busy: bool,
@@ -149,7 +149,7 @@ impl Actor {
         if let Some(total) = limits.total {
             self.timers.arm(Due::Total, total);
         }
-        self.prompts.extend(first);
+        self.prompts.extend(first.map(Command::Prompt));
         match self.parts.driver.as_mut() {
             Some(driver) => {
                 self.timers.arm(Due::Handshake, limits.handshake);
@@ -260,10 +260,10 @@ impl Actor {
         }
     }
 
-    /// What was held back until the agent says who it is, is told without that.
+    /// The session begins without a prompt.
     pub(super) fn begun(&mut self) {
         let mut events = Vec::new();
-        self.parts.translator.release(&mut events);
+        self.parts.translator.begun((self.parts.machine.now)(), &mut events);
         self.told(events);
     }
 
@@ -271,7 +271,11 @@ impl Actor {
         match due {
             Due::Total | Due::Idle => self.stop(Why::Timeout),
             Due::Handshake => self.too_slow(),
-            Due::Beginning => self.begun(),
+            Due::Beginning => {
+                let mut events = Vec::new();
+                self.parts.translator.release(&mut events);
+                self.told(events);
+            }
             Due::Unused => {
                 self.closing = true;
                 self.go_on();

@@ -124,6 +124,12 @@ impl Session {
         self.head.info()
     }
 
+    /// A turn is going on, as far as it is committed.
+    #[must_use]
+    pub fn is_in_turn(&self) -> bool {
+        self.head.is_in_turn()
+    }
+
     /// Waits until the agent is ready for a prompt. False if it ended before that.
     pub async fn ready(&self) -> bool {
         self.ready.clone().wait_for(|ready| *ready).await.is_ok()

@@ -31,6 +31,7 @@ impl Actor {
         let abilities = self.parts.agent.abilities;
         match command {
             Command::Prompt(prompt) => self.prompted(prompt),
+            Command::Slash { .. } => self.slashed(command),
             Command::Answer(answer) => {
                 self.desk.take(&answer, &abilities)?;
                 self.answer(answer, Decider::Client)
@@ -85,28 +86,61 @@ impl Actor {
         if !prompt.images.is_empty() && !self.parts.agent.abilities.images {
             return Err(unsupported("takes no images"));
         }
-        self.prompts.push_back(prompt);
+        self.prompts.push_back(Command::Prompt(prompt));
         self.go_on();
+        Ok(())
+    }
+
+    /// A slash command begins a turn of its own: it waits in line with the prompts. Whoever can be told at once that
+    /// there is no such command is told.
+    fn slashed(&mut self, command: Command) -> Result<(), CommandError> {
+        if self.parts.driver.is_none() {
+            return Err(unsupported("takes no commands in this form"));
+        }
+        if self.closing && !self.busy {
+            return Err(CommandError::Ended);
+        }
+        if self.ready && !self.busy && self.prompts.is_empty() {
+            return Ok(self.give(command)?);
+        }
+        self.prompts.push_back(command);
         Ok(())
     }
 
     /// Gives the agent the next prompt, if it can take it; closes it, if there is none and none will come.
     pub(super) fn go_on(&mut self) {
-        let waits = self.parts.agent.abilities.while_running == WhileRunning::Wait;
-        while self.ready && !self.ladder.is_climbing() && !(self.busy && waits) {
-            let Some(prompt) = self.prompts.pop_front() else { break };
-            self.busy = true;
-            self.timers.disarm(&Due::Unused);
-            self.parts.journal.change().state = Some(State::Running);
-            self.sign_of_life();
-            if let Err(error) = self.drive(Command::Prompt(prompt)) {
-                self.busy = false;
-                self.refuse(&error);
+        while self.ready && !self.ladder.is_climbing() && self.takes_next() {
+            let Some(command) = self.prompts.pop_front() else { break };
+            let slash = matches!(command, Command::Slash { .. });
+            match self.give(command) {
+                Err(error) if slash => self.warn(error.to_string()),
+                Err(error) => self.refuse(&error),
+                Ok(()) => {}
             }
         }
         if self.ready && !self.busy && self.prompts.is_empty() && (self.closing || !self.parts.stay) {
             self.close();
         }
+    }
+
+    /// While a turn runs, only a prompt may be given, and only to an agent that takes it.
+    fn takes_next(&self) -> bool {
+        let waits = self.parts.agent.abilities.while_running == WhileRunning::Wait;
+        !self.busy || !waits && matches!(self.prompts.front(), Some(Command::Prompt(_)))
+    }
+
+    /// Has the agent work on something.
+    fn give(&mut self, command: Command) -> Result<(), Unsupported> {
+        let state = std::mem::replace(&mut self.busy, true);
+        let given = self.drive(command);
+        if given.is_err() {
+            self.busy = state;
+            return given;
+        }
+        self.timers.disarm(&Due::Unused);
+        self.parts.journal.change().state = Some(State::Running);
+        self.sign_of_life();
+        given
     }
 
     fn refuse(&mut self, error: &Unsupported) {

@@ -2,7 +2,7 @@
 
 use switchboard_agents::Command;
 use switchboard_engine::{CommandError, StartError, StartRequest};
-use switchboard_event::Body;
+use switchboard_event::{Body, Origin};
 
 use crate::rig::{Rig, kinds, opened, prompt, reason, rest, wait};
 
@@ -87,4 +87,42 @@ async fn what_cannot_be_is_refused_before_anything_starts() {
     schema.prompt.as_mut().unwrap().output_schema = Some(switchboard_event::raw(&1));
     assert!(matches!(rig.engine.start(schema).await, Err(StartError::Unsupported(_))));
     assert!(rig.engine.log().sessions(&switchboard_store::Filter::default()).unwrap().is_empty());
+}
+
+fn slash(name: &str, arguments: &str) -> Command {
+    Command::Slash { name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+#[tokio::test]
+async fn a_command_waits_in_line_and_an_unknown_one_is_refused() {
+    let rig = Rig::new();
+    let session = rig.start(StartRequest { stay: true, ..rig.script("text one") }).await;
+    let mut follower = session.follow();
+    wait(&mut follower, ended).await;
+    let unknown = session.command(slash("dance", "")).await;
+    assert!(unknown.unwrap_err().to_string().contains("it has /compact, /rename"));
+    session.prompt(prompt("approve x")).await.unwrap();
+    let request = opened(&mut follower).await;
+    for command in [slash("compact", ""), slash("dance", ""), slash("rename", "a name")] {
+        session.command(command).await.unwrap();
+    }
+    session.prompt(prompt("text two")).await.unwrap();
+    session.command(Command::Close).await.unwrap();
+    session.answer(crate::rig::answer(&request, switchboard_agents::Decision::Allow)).await.unwrap();
+    let events = rest(&mut session.follow()).await;
+    let origins: Vec<_> = events.iter().filter_map(|event| origin(&event.body)).collect();
+    assert_eq!(origins, [Origin::Prompt, Origin::Prompt, Origin::Command, Origin::Prompt]);
+    assert_eq!(events.iter().filter(|event| warned(&event.body)).count(), 1, "who could not be told at once");
+    assert_eq!(reason(&events), "Completed");
+}
+
+fn origin(body: &Body) -> Option<Origin> {
+    match body {
+        Body::TurnStarted(turn) => Some(turn.origin),
+        _ => None,
+    }
+}
+
+fn warned(body: &Body) -> bool {
+    matches!(body, Body::Notice(notice) if notice.text.as_deref().is_some_and(|text| text.contains("/dance")))
 }

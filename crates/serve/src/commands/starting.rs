@@ -58,6 +58,7 @@ impl Service {
     /// # Errors
     /// If it cannot be started.
     pub async fn begin(&self, mut wanted: StartRequest) -> Result<Session, Problem> {
+        self.check_roots(&wanted.config).await?;
         let folder = self.folder(wanted.config.working_directory.as_deref()).await?;
         wanted.config.working_directory = Some(folder.to_string_lossy().into_owned());
         wanted.config.approval_mode.get_or_insert(self.setup().approval);
@@ -132,13 +133,22 @@ impl Service {
     }
 
     /// Continues a session that has ended, as the agent itself does it.
-    pub(super) async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
+    pub(crate) async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
         fits(&stored.agent, &wanted)?;
+        self.check_roots(&wanted.config).await?;
         let given = wanted.config.working_directory.take();
         let folder = self.folder(Some(given.as_deref().unwrap_or(&stored.cwd))).await?;
         wanted.config.working_directory = given.map(|_| folder.to_string_lossy().into_owned());
         wanted.resume = Some(stored.id.clone());
         self.launch(wanted).await
+    }
+
+    /// What may be written beside the workspace must be where sessions may work, too.
+    async fn check_roots(&self, config: &SessionConfig) -> Result<(), Problem> {
+        for root in config.writable_roots.iter().flatten() {
+            self.folder(Some(root)).await?;
+        }
+        Ok(())
     }
 
     /// Starts a session, whether or not whoever asked for it is still there.

@@ -5,6 +5,7 @@
 mod approvals;
 mod board;
 mod client;
+mod conversations;
 mod described;
 mod door;
 mod elsewhere;

@@ -13,7 +13,7 @@ use super::{
     setup::Setup,
 };
 use crate::{
-    Answer, Command, Decision, Driver, Effect, Effects, Json, Object, Record, RecordBody, Signal, Unsupported,
+    Answer, Command, Decision, Driver, Effect, Effects, Json, Object, Record, RecordBody, Signal, Unsupported, commands,
 };
 
 /// How many of our requests are remembered; an agent that never answers must not cost memory for ever.
@@ -232,6 +232,10 @@ impl Driver for Client {
             Command::SetModel(model) => self.choose(Asked::Other, self.offers.model(&model)?, effects),
             Command::SetMode(mode) => self.choose(Asked::Other, self.offers.mode(&mode)?, effects),
             Command::SetOption { id, value } => self.choose(Asked::Other, self.offers.option(&id, &value)?, effects),
+            Command::Slash { name, arguments } => {
+                self.offers.commands.check(&name)?;
+                self.prompt(&commands::typed(&name, &arguments), effects)?;
+            }
             Command::Close => {
                 effects.push(Effect::CloseInput);
                 if self.setup.habits.lingers {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Object, Unsupported};
+use crate::{Object, Unsupported, commands::Commands};
 
 /// What can be chosen in the session.
 #[derive(Default)]
@@ -11,6 +11,8 @@ pub struct Offers {
     options: Vec<Offer>,
     modes: bool,
     models: bool,
+    /// The slash commands that it told of.
+    pub commands: Commands,
 }
 
 /// One of the agent's selectors.
@@ -28,6 +30,10 @@ impl Offers {
     pub fn heard(&mut self, fields: &Object<'_>) {
         self.modes |= fields.get("modes").is_some();
         self.models |= fields.get("models").is_some();
+        if fields.get("availableCommands").is_some() {
+            let names = fields.array("availableCommands").into_iter();
+            self.commands.are(names.filter_map(|command| command.object().filled("name")));
+        }
         if fields.get("configOptions").is_some() {
             let offer = |option: crate::Json<'_>| {
                 let option = option.object();

@@ -20,6 +20,11 @@ pub enum Purpose {
     Begin(Prompt),
     /// Adding a prompt to the running turn.
     Steer(Prompt),
+    /// One of the slash commands; it may begin a turn.
+    Command {
+        /// It does.
+        turn: bool,
+    },
     /// Finding what a stopped turn left running, by the items that started it.
     Leftovers(Vec<String>),
     /// Finding out what became of a turn.

@@ -124,6 +124,8 @@ impl Conversation {
             (Purpose::Leftovers(items), None) => self.sweep(&items, &result, effects),
             (Purpose::Leftovers(_), Some(_)) => self.swept(effects),
             (Purpose::Inquire, _) => effects.disarm(INQUIRY),
+            (Purpose::Command { turn: true }, None) => self.accepted(&result.object("turn"), effects),
+            (Purpose::Command { .. }, _) => self.commanded(effects),
             (Purpose::Steer(_), None) => {}
         }
     }
@@ -191,6 +193,7 @@ impl Driver for Conversation {
             Command::SetModel(model) => self.set(json!({ "model": model }), effects),
             Command::SetMode(mode) => return self.set_mode(&mode, effects),
             Command::SetOption { id, value } => return self.set_option(&id, &value, effects),
+            Command::Slash { name, arguments } => return self.slash(&name, arguments.trim(), effects),
             // It ends by itself, also in the middle of a turn.
             Command::Close => effects.push(Effect::CloseInput),
         }

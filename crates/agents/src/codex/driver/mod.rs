@@ -9,6 +9,7 @@ mod conversation;
 mod handshake;
 mod interrupts;
 mod requests;
+mod slash;
 mod turns;
 
 pub use answers::DECLINED;

@@ -15,6 +15,7 @@ use crate::{Abilities, Agent, Launch, Order, Unsupported, Versions, WhileRunning
 pub const AGENT: Agent = Agent {
     name: "codex",
     title: "Codex",
+    provider: "openai",
     program: Some("codex"),
     install: Some("npm install -g @openai/codex"),
     versions: Some(Versions { args: &["--version"], oldest: "0.150.0", tested: "0.166.0" }),

@@ -16,6 +16,7 @@ use self::{answering::Desk, handshake::Stage, prompting::Choices, pulse::Pulse};
 use super::launch::Model;
 use crate::{
     Command, Driver, Effect, Effects, HttpRequest, Json, Object, Prompt, Record, RecordBody, Signal, Unsupported,
+    commands::Commands,
 };
 
 /// What a server is wanted for.
@@ -60,6 +61,8 @@ pub struct Server {
     /// How many requests were made.
     requests: u64,
     choices: Choices,
+    /// OpenCode's slash commands.
+    commands: Commands,
     desk: Desk,
     pulse: Pulse,
     /// Prompts that must not be sent yet.
@@ -82,6 +85,7 @@ impl Server {
             session: None,
             requests: 0,
             choices: Choices { model: wanted.model, ..Choices::default() },
+            commands: Commands::default(),
             desk: Desk::default(),
             pulse: Pulse::default(),
             waiting: Vec::new(),
@@ -151,6 +155,7 @@ impl Driver for Server {
             Command::SetModel(model) => self.choices.model = Some(super::launch::model(&model)?),
             Command::SetMode(mode) => return self.set_mode(mode, effects),
             Command::SetOption { id, value } => return self.choices.set(&id, value),
+            Command::Slash { name, arguments } => return self.slash(&name, &arguments, effects),
             Command::Close => effects.push(Effect::Done),
         }
         Ok(())

@@ -85,6 +85,23 @@ impl Server {
         self.pulse.prompted(number);
     }
 
+    /// One of OpenCode's commands. Its request is answered when all is done, not when it is taken.
+    pub(super) fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
+        self.commands.check(name)?;
+        let mut body = json!({ "command": name, "arguments": arguments.trim() });
+        let Choices { model, mode, variant } = &self.choices;
+        let model = model.as_ref().map(|model| format!("{}/{}", model.provider, model.name));
+        for (key, value) in [("model", model.as_ref()), ("agent", mode.as_ref()), ("variant", variant.as_ref())] {
+            if let Some(value) = value {
+                body[key] = json!(value);
+            }
+        }
+        let path = self.path("/command");
+        let number = self.post(path, &body, effects);
+        self.pulse.commanded(number);
+        Ok(())
+    }
+
     /// A prompt without words has OpenCode answer what it left unanswered.
     fn remind(&mut self, effects: &mut Effects) {
         self.say(Vec::new(), None, effects);

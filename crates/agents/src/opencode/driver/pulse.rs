@@ -51,6 +51,8 @@ pub struct Pulse {
     resting: bool,
     /// The prompt that was sent last, until it was taken.
     posted: Option<u64>,
+    /// The command that was sent last, until all of it is done.
+    commanded: Option<u64>,
     /// A prompt was sent of which the bus has shown nothing.
     unseen: bool,
     /// The message of the last prompt, until there is a reply to it.
@@ -75,8 +77,18 @@ impl Pulse {
         (self.interrupted, self.early, self.rested, self.resting) = (false, false, false, false);
     }
 
+    /// A command is sent.
+    pub fn commanded(&mut self, number: u64) {
+        self.prompted(number);
+        (self.posted, self.commanded) = (None, Some(number));
+    }
+
     /// A request was answered.
     pub fn answered(&mut self, number: u64, taken: bool) -> Vec<News> {
+        if self.commanded.take_if(|commanded| *commanded == number).is_some() && !taken && !self.in_turn {
+            (self.unseen, self.unanswered) = (false, None);
+            return if self.ended.is_some() { self.settle_if_ended() } else { vec![News::Settled] };
+        }
         if self.posted != Some(number) {
             return self.settle_if_ended();
         }

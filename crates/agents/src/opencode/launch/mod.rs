@@ -20,6 +20,7 @@ use crate::{Abilities, Agent, Input, Launch, Order, Unsupported, Versions, While
 pub const AGENT: Agent = Agent {
     name: "opencode",
     title: "OpenCode",
+    provider: "opencode",
     program: Some("opencode"),
     install: Some("npm install -g opencode-ai"),
     versions: Some(Versions { args: &["--version"], oldest: "1.18.0", tested: "1.18.33" }),

@@ -1,0 +1,149 @@
+//! What is to be different in a conversation from now on. What a running agent can be told it is told; for the rest, its
+//! process ends and the session is resumed with the new settings.
+
+use std::collections::BTreeMap;
+
+use switchboard_agents::Command;
+use switchboard_engine::{CommandError, Session};
+use switchboard_event::{ApprovalMode, SandboxMode, SessionConfig};
+
+use super::Conversation;
+use crate::{
+    Problem,
+    order::{ModeRequest, ModelRequest, OptionRequest},
+    service::Place,
+};
+
+/// What is to be different from now on; what is not there stays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// The model.
+    pub model: Option<String>,
+    /// The agent's own mode.
+    pub mode: Option<String>,
+    /// The agent's own selectors.
+    pub options: BTreeMap<String, String>,
+    /// The folder to work in.
+    pub working_directory: Option<String>,
+    /// What the agent may do without asking.
+    pub approval_mode: Option<ApprovalMode>,
+    /// What its processes can reach.
+    pub sandbox_mode: Option<SandboxMode>,
+    /// Folders that may be written beside the workspace.
+    pub writable_roots: Option<Vec<String>>,
+    /// Whether what the agent runs may use the network.
+    pub network_access: Option<bool>,
+}
+
+impl Changes {
+    /// Only what really differs from the settings that hold.
+    fn news(mut self, held: &SessionConfig) -> Self {
+        fn news<T: PartialEq>(new: &mut Option<T>, old: Option<&T>) {
+            if new.as_ref() == old {
+                *new = None;
+            }
+        }
+        news(&mut self.model, held.model.as_ref());
+        news(&mut self.mode, held.mode.as_ref());
+        news(&mut self.working_directory, held.working_directory.as_ref());
+        news(&mut self.approval_mode, held.approval_mode.as_ref());
+        news(&mut self.sandbox_mode, held.sandbox_mode.as_ref());
+        news(&mut self.writable_roots, held.writable_roots.as_ref());
+        news(&mut self.network_access, held.network_access.as_ref());
+        self.options.retain(|id, value| held.options.get(id) != Some(value));
+        self
+    }
+
+    /// There is something that only another process of the agent can have.
+    fn needs_another(&self) -> bool {
+        self.working_directory.is_some()
+            || self.approval_mode.is_some()
+            || self.sandbox_mode.is_some()
+            || self.writable_roots.is_some()
+            || self.network_access.is_some()
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// As settings of a run.
+    pub(super) fn config(&self) -> SessionConfig {
+        SessionConfig {
+            model: self.model.clone(),
+            mode: self.mode.clone(),
+            options: self.options.clone(),
+            working_directory: self.working_directory.clone(),
+            approval_mode: self.approval_mode,
+            sandbox_mode: self.sandbox_mode,
+            writable_roots: self.writable_roots.clone(),
+            network_access: self.network_access,
+            ..SessionConfig::default()
+        }
+    }
+
+    /// What a running agent can be told, one by one.
+    fn commands(&self) -> Vec<Command> {
+        let option = |(id, value): (&String, &String)| Command::SetOption { id: id.clone(), value: value.clone() };
+        let model = self.model.clone().map(Command::SetModel);
+        let mode = self.mode.clone().map(Command::SetMode);
+        model.into_iter().chain(mode).chain(self.options.iter().map(option)).collect()
+    }
+}
+
+impl Conversation {
+    /// Changes how the session goes on.
+    ///
+    /// # Errors
+    /// If a turn runs and the agent would have to be started again, or if it cannot be started so.
+    pub async fn change(&self, changes: &Changes) -> Result<(), Problem> {
+        let _alone = self.turnstile().lock().await;
+        let news = changes.clone().news(&self.settings().await?);
+        if news.is_empty() {
+            return Ok(());
+        }
+        match self.service().place(self.id()).await? {
+            Place::Here(session) => {
+                if news.needs_another() || !tell(&session, &news).await? {
+                    self.end(&session).await?;
+                    self.start(news.config()).await?;
+                }
+                Ok(())
+            }
+            Place::Ended(_) => self.start(news.config()).await,
+            Place::Elsewhere(_) => self.pass_on(&news).await,
+        }
+    }
+
+    /// Another process runs the session, and can be told what its agent can be told.
+    async fn pass_on(&self, news: &Changes) -> Result<(), Problem> {
+        if news.needs_another() {
+            let detail = "another process runs the session, and keeps its folder and its rules until it has ended";
+            return Err(Problem::conflict("elsewhere", detail));
+        }
+        let (service, id) = (self.service(), self.id());
+        if let Some(model) = news.model.clone() {
+            service.set_model(id, &ModelRequest { model }).await?;
+        }
+        if let Some(mode) = news.mode.clone() {
+            service.set_mode(id, &ModeRequest { mode }).await?;
+        }
+        for (option, value) in news.options.clone() {
+            service.set_option(id, &OptionRequest { id: option, value }).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells a running agent. False if it cannot change something while it runs; then what it was told holds anyway, and
+/// the settings of its next process say the same.
+async fn tell(session: &Session, news: &Changes) -> Result<bool, Problem> {
+    for command in news.commands() {
+        match session.command(command).await {
+            Ok(()) => {}
+            Err(CommandError::Unsupported(_) | CommandError::Ended) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(true)
+}

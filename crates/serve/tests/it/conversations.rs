@@ -1,0 +1,169 @@
+//! Sessions that stay open between turns: several turns in one run, changes in between, runs that follow each other,
+//! and other processes.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::Value;
+use switchboard_agents::Prompt;
+use switchboard_dialects::dialect;
+use switchboard_event::{ApprovalMode, SessionConfig};
+use switchboard_serve::{
+    Service,
+    conversation::{Changes, Conversation, Opening, Watch},
+    feed::Begin,
+};
+
+use crate::rig::Rig;
+
+async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let patience = Duration::from_secs(60);
+    tokio::time::timeout(patience, future).await.unwrap_or_else(|_| panic!("{what} did not come"))
+}
+
+async fn open(service: &Service) -> Conversation {
+    service.converse(Opening { agent: "script".to_owned(), ..Opening::default() }).await.unwrap()
+}
+
+/// What happens, event by event.
+struct Told {
+    watch: Watch,
+    events: Vec<Value>,
+}
+
+impl Told {
+    async fn of(conversation: &Conversation) -> Self {
+        let watch = conversation.feed(dialect("events").unwrap(), Begin::Message(0)).await.unwrap();
+        Self { watch, events: Vec::new() }
+    }
+
+    /// Waits for the next event of a kind, behind those that were waited for.
+    async fn next(&mut self, kind: &str) -> Value {
+        within(kind, async {
+            loop {
+                if let Some(place) = self.events.iter().position(|event| event["kind"] == kind) {
+                    return self.events.drain(..=place).next_back().unwrap();
+                }
+                let part = self.watch.next().await.unwrap();
+                let events = part.messages().iter().map(|one| serde_json::from_slice::<Value>(&one.json).unwrap());
+                self.events.extend(events);
+            }
+        })
+        .await
+    }
+}
+
+fn prompt(text: &str) -> Prompt {
+    Prompt { text: text.to_owned(), ..Prompt::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_run_has_several_turns_and_the_next_goes_on_behind_it() {
+    let rig = Rig::new();
+    let conversation = open(&rig.service).await;
+    let mut told = Told::of(&conversation).await;
+    assert_eq!(told.next("session.started").await["run"], 1);
+    for turn in [1, 2] {
+        conversation.prompt(prompt("text hello"), &Changes::default()).await.unwrap();
+        assert_eq!(told.next("turn.completed").await["turn"], turn);
+    }
+    conversation.close().await;
+    assert_eq!(told.next("session.ended").await["data"]["reason"], "completed");
+    conversation.prompt(prompt("text again"), &Changes::default()).await.unwrap();
+    let completed = told.next("turn.completed").await;
+    assert_eq!((&completed["turn"], &completed["run"]), (&3.into(), &2.into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_can_be_told_needs_no_other_process_and_the_rest_does() {
+    let rig = Rig::new();
+    let conversation = open(&rig.service).await;
+    let mut told = Told::of(&conversation).await;
+    let options = BTreeMap::from([("pace".to_owned(), "brisk".to_owned())]);
+    let model = conversation.service().discover("script", None).await.unwrap().models.pop().unwrap().id;
+    let live = Changes { model: Some(model.clone()), options, ..Changes::default() };
+    conversation.prompt(prompt("text one"), &live).await.unwrap();
+    assert_eq!(told.next("turn.completed").await["run"], 1);
+    let info = conversation.info().await.unwrap();
+    let pace = info.options.iter().find(|option| option.id == "pace").unwrap();
+    assert_eq!((info.model, pace.value.as_str()), (Some(model.clone()), "brisk"));
+
+    let strict = Changes { approval_mode: Some(ApprovalMode::AutoAll), ..Changes::default() };
+    conversation.prompt(prompt("approve touch x\ntext two"), &strict).await.unwrap();
+    assert_eq!(told.next("turn.completed").await["run"], 2, "the rules belong to a run");
+    let settings = conversation.settings().await.unwrap();
+    assert_eq!((settings.model, settings.approval_mode), (Some(model), Some(ApprovalMode::AutoAll)));
+    assert_eq!(settings.options["pace"], "brisk", "what was told once holds for later runs");
+    let same = conversation.info().await.unwrap();
+    assert_eq!(same.options.iter().find(|option| option.id == "pace").unwrap().value, "brisk");
+
+    conversation.prompt(prompt("text three"), &strict).await.unwrap();
+    assert_eq!(told.next("turn.completed").await["run"], 2, "what holds already changes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_needs_another_process_changes_in_a_turn() {
+    let rig = Rig::new();
+    let conversation = open(&rig.service).await;
+    let mut told = Told::of(&conversation).await;
+    conversation.prompt(prompt("sleep 60"), &Changes::default()).await.unwrap();
+    told.next("turn.started").await;
+    let strict = Changes { approval_mode: Some(ApprovalMode::AutoAll), ..Changes::default() };
+    assert_eq!(conversation.change(&strict).await.unwrap_err().code, "turn_in_progress");
+    conversation.interrupt().await.unwrap();
+    assert_eq!(told.next("turn.completed").await["data"]["status"], "interrupted");
+    conversation.change(&strict).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_never_had_a_turn_can_be_taken_up() {
+    let rig = Rig::new();
+    let conversation = open(&rig.service).await;
+    let mut told = Told::of(&conversation).await;
+    conversation.close().await;
+    told.next("session.ended").await;
+    let again = rig.service.take_up(conversation.id()).await.unwrap();
+    again.prompt(prompt("text late"), &Changes::default()).await.unwrap();
+    let completed = told.next("turn.completed").await;
+    assert_eq!((&completed["turn"], &completed["run"]), (&1.into(), &2.into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_process_takes_it_up_while_it_runs_and_goes_on_when_it_has_ended() {
+    let rig = Rig::new();
+    rig.listen();
+    let conversation = open(&rig.service).await;
+    let beside = rig.beside();
+    let there = beside.service.take_up(conversation.id()).await.unwrap();
+    let mut told = Told::of(&there).await;
+    there.prompt(prompt("text from there"), &Changes::default()).await.unwrap();
+    told.next("turn.completed").await;
+    let folder = Changes { working_directory: Some("/".to_owned()), ..Changes::default() };
+    assert_eq!(there.change(&folder).await.unwrap_err().code, "elsewhere");
+    conversation.close().await;
+    told.next("session.ended").await;
+    there.prompt(prompt("text mine now"), &Changes::default()).await.unwrap();
+    assert_eq!(told.next("turn.completed").await["run"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_agents_offer_leaves_no_session_behind() {
+    let rig = Rig::new();
+    let info = rig.service.discover("script", None).await.unwrap();
+    assert!(!info.models.is_empty() && !info.options.is_empty(), "{info:?}");
+    assert_eq!(rig.get("/api/sessions").await.body["sessions"], serde_json::json!([]));
+    assert_eq!(rig.service.discover("nobody", None).await.unwrap_err().code, "unknown_agent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_beside_the_workspace_are_below_the_roots_too() {
+    let inside = tempfile::tempdir().unwrap();
+    let rig = Rig::with(vec![inside.path().to_owned()]);
+    let config = SessionConfig {
+        working_directory: Some(inside.path().to_string_lossy().into_owned()),
+        writable_roots: Some(vec!["/usr".to_owned()]),
+        ..SessionConfig::default()
+    };
+    let opening = Opening { agent: "script".to_owned(), config, ..Opening::default() };
+    let refused = rig.service.converse(opening).await.map(drop).unwrap_err();
+    assert_eq!(refused.code, "outside_roots");
+}
