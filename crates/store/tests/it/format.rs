@@ -65,9 +65,10 @@ fn a_log_of_the_first_format_is_brought_to_the_latest_with_all_that_is_in_it() {
     log.execute_batch(FIRST).unwrap();
 
     let store = open(folder.path());
-    assert_eq!(log.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)), Ok(2));
+    assert_eq!(log.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)), Ok(3));
     let session = store.session("old").unwrap().unwrap();
     assert_eq!((session.number, session.head, session.title.as_deref()), (7, 1, Some("title")));
+    assert!(!session.archived);
     assert!(session.end().unwrap().is_some());
     assert_eq!((seqs(&store, "old"), store.runs("old").unwrap().len()), (vec![1], 1));
     store.create(new("s")).unwrap();
@@ -123,7 +124,7 @@ fn a_log_is_as_it_was_decided() {
     let (folder, store) = with_session();
     let log = raw(folder.path());
     let setting = |name: &str| log.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 2));
+    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 3));
     let mode: String = log.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
     drop(store);

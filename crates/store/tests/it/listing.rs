@@ -52,6 +52,23 @@ fn sessions_are_listed_newest_first_and_filtered() {
 }
 
 #[test]
+fn what_is_put_away_is_listed_only_when_it_is_asked_for() {
+    let (_folder, store) = four();
+    store.archive("0190ab", true).unwrap();
+    store.archive("0192ff", true).unwrap();
+    store.archive("0192ff", false).unwrap();
+    for (archived, expected) in [
+        (Some(true), vec!["0190ab"]),
+        (Some(false), vec!["0192ff", "0191ff", "0190aa"]),
+        (None, vec!["0192ff", "0191ff", "0190ab", "0190aa"]),
+    ] {
+        assert_eq!(ids(&store.sessions(&Filter { archived, ..Filter::default() }).unwrap()), expected);
+    }
+    assert!(store.session("0190ab").unwrap().unwrap().archived);
+    assert!(matches!(store.archive("nothing", true), Err(StoreError::NoSession(_))));
+}
+
+#[test]
 fn pages_of_a_list_go_on_where_the_last_ended_also_when_that_is_deleted() {
     let (_folder, store) = four();
     let first = store.sessions(&Filter { limit: Some(2), ..Filter::default() }).unwrap();
