@@ -157,6 +157,18 @@ pub struct ModeRequest {
     pub mode: String,
 }
 
+/// A slash command of the agent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRequest {
+    /// Its name, without the slash.
+    #[schemars(length(min = 1, max = 1000))]
+    pub name: String,
+    /// What stands behind it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 100_000))]
+    pub arguments: String,
+}
+
 /// One of the agent's own selectors.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OptionRequest {
