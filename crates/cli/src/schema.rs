@@ -38,16 +38,16 @@ fn all() -> Vec<Entry> {
         title: dialect.title,
         schema: Box::new(|| (dialect.schema)(&agents())),
     });
-    let request = Entry {
-        name: "session-request",
-        title: "a request to start a session",
-        schema: Box::new(|| session_request(&agents())),
-    };
     let accepted = ACCEPTED.iter().map(|accepted| Entry {
         name: accepted.name,
         title: accepted.title,
         schema: Box::new(accepted.schema),
     });
+    let request = Entry {
+        name: "session-request",
+        title: "a request to start a session",
+        schema: Box::new(|| session_request(&agents())),
+    };
     let native = SOURCES.iter().copied().flatten().filter_map(|source| {
         let text = source.schema?;
         let parse = move || serde_json::from_str(text).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, board, events, gateway, harness, message, trace, unified};
+use crate::{Projection, acp, board, consumer, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -38,7 +38,9 @@ pub const DIALECTS: &[Dialect] = &[
     gateway::DIALECT,
     harness::DIALECT,
     message::DIALECT,
+    consumer::DIALECT,
     trace::DIALECT,
+    acp::DIALECT,
     events::DIALECT,
 ];
 
@@ -53,11 +55,18 @@ pub struct Accepted {
 }
 
 /// All that clients send in the words of a dialect.
-pub const ACCEPTED: &[Accepted] = &[Accepted {
-    name: "harness:client",
-    title: "what a client of the harness protocol sends: initialize, thread/start, turn/start, …",
-    schema: harness::client_schema,
-}];
+pub const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        name: "harness:client",
+        title: "what a client of the harness protocol sends: initialize, thread/start, turn/start, …",
+        schema: harness::client_schema,
+    },
+    Accepted {
+        name: "consumer:client",
+        title: "what consumers say: user_message, permission_response, interrupt, …",
+        schema: consumer::said,
+    },
+];
 
 /// Finds a dialect by its name.
 #[must_use]
@@ -76,6 +85,8 @@ pub enum Surface {
     Gateway,
     /// Threads and turns, both ways.
     Harness,
+    /// Several who follow and steer one session.
+    Consumers,
 }
 
 /// The dialect that a wire speaks unless another is asked for.
@@ -86,5 +97,6 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Stream => &unified::DIALECT,
         Surface::Gateway => &gateway::DIALECT,
         Surface::Harness => &harness::DIALECT,
+        Surface::Consumers => &consumer::DIALECT,
     }
 }
