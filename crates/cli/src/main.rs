@@ -6,6 +6,7 @@ mod completions;
 mod data;
 mod dialects;
 mod failure;
+mod harness;
 mod host;
 mod input;
 mod offered;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Harness(args) => harness::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),
