@@ -9,6 +9,7 @@
 mod agents;
 mod api;
 pub mod commands;
+mod consumers;
 pub mod conversation;
 pub mod feed;
 mod foreign;
