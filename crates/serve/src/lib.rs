@@ -10,6 +10,7 @@
 mod agents;
 mod api;
 pub mod commands;
+mod consumers;
 pub mod conversation;
 pub mod feed;
 mod foreign;
