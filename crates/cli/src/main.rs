@@ -1,5 +1,6 @@
 //! `switchboard`: one protocol for every coding agent. Arguments, commands, exit codes.
 
+mod acp;
 mod agents;
 mod args;
 mod completions;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Acp(args) => acp::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),

@@ -4,8 +4,10 @@
 //! * `api/` is the table of operations over HTTP; [`Service::router`] and [`openapi::document`] are made of it.
 //! * [`guard`] decides who may ask for what, [`listen`] accepts connections and ends them, [`private`] is the socket that
 //!   every process with sessions has.
+//! * [`acp`] is another wire: an editor's, over lines.
 //! * `problem/` is the one place that says what clients are told when something goes wrong.
 
+pub mod acp;
 mod agents;
 mod api;
 pub mod commands;
