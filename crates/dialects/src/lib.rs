@@ -21,13 +21,14 @@ mod track;
 
 pub mod acp;
 mod board;
+pub mod consumer;
 mod events;
 mod gateway;
-mod harness;
+pub mod harness;
 mod message;
 mod trace;
 mod unified;
 
 pub use messages::Messages;
 pub use projection::Projection;
-pub use table::{DIALECTS, Dialect, Surface, dialect, usual};
+pub use table::{ACCEPTED, Accepted, DIALECTS, Dialect, Surface, dialect, usual};
