@@ -2,7 +2,7 @@
 //! beside it.
 
 use agent_client_protocol::{Error, ErrorCode};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use switchboard_event::{ErrorCode as Code, Fault};
 
 use crate::Problem;
@@ -19,7 +19,7 @@ impl From<Problem> for Error {
             Some(hint) => format!("{} ({hint})", problem.detail),
             None => problem.detail.to_string(),
         };
-        Self::new(code, message).data(json!({"code": problem.code, "hint": problem.hint}))
+        Self::new(code, message).data(json!({"code": problem.code}))
     }
 }
 
@@ -31,12 +31,11 @@ pub fn fault(fault: &Fault) -> Error {
         _ => ErrorCode::INTERNAL_ERROR,
     };
     let message = if fault.message.is_empty() { "the agent failed" } else { &fault.message };
-    Error::new(code, message).data(json!({
-        "code": fault.code,
-        "httpStatus": fault.http_status,
-        "retryable": fault.retryable,
-        "info": fault.info,
-    }))
+    let mut data = Map::from_iter([("code".to_owned(), json!(fault.code))]);
+    data.extend(fault.http_status.map(|status| ("httpStatus".to_owned(), json!(status))));
+    data.extend(fault.retryable.map(|retryable| ("retryable".to_owned(), json!(retryable))));
+    data.extend(fault.info.as_ref().map(|info| ("info".to_owned(), json!(info))));
+    Error::new(code, message).data(Value::Object(data))
 }
 
 /// The request makes no sense.

@@ -7,7 +7,7 @@ use agent_client_protocol::{
     v1::schema::{Meta, PromptRequest, PromptResponse, StopReason, Usage as WireUsage},
 };
 use serde_json::json;
-use switchboard_agents::{Command, Prompt, WhileRunning};
+use switchboard_agents::{Prompt, WhileRunning};
 use switchboard_dialects::acp::{StopReason as Stop, stop_reason, tokens};
 use switchboard_event::{Fault, TurnCompleted, Usage};
 use switchboard_store::State;
@@ -104,8 +104,7 @@ impl Waiting {
             conversation.change(&changes).await?;
             let known = conversation.info().await?.commands;
             if known.iter().any(|known| known.name.strip_prefix('/').unwrap_or(&known.name) == name) {
-                let (name, arguments) = (name.to_owned(), arguments.to_owned());
-                conversation.command(Command::Slash { name, arguments }).await?;
+                conversation.slash(name, arguments).await?;
                 return Ok(true);
             }
         }

@@ -1,6 +1,6 @@
 //! Sessions: new ones, those of the log, copies; and their end.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use agent_client_protocol::{
     Error, Result,
@@ -14,6 +14,7 @@ use agent_client_protocol::{
 use switchboard_dialects::acp::Offered;
 use switchboard_event::{Fault, McpServerConfig, McpTransport, SessionConfig, SessionEnded};
 use switchboard_store::{Filter, Session as Stored};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     editor::{Editor, Line},
@@ -29,6 +30,9 @@ use crate::{
 
 /// So many sessions are listed at once.
 const PAGE: usize = 50;
+/// How long an agent that is ready may take to say what it offers, and how long a pause means that it has.
+const PATIENCE: Duration = Duration::from_secs(3);
+const QUIET: Duration = Duration::from_millis(300);
 /// How much of a prompt stands for a title.
 const TITLE: usize = 80;
 
@@ -63,9 +67,18 @@ impl Editor {
             return Err(self.why_not(&conversation).await);
         }
         let open = Arc::new(Open::new(conversation, line));
+        self.said_all(open.id()).await;
         let offers = offers(&open.conversation).await?;
         self.keep(&open);
         Ok((open, offers))
+    }
+
+    /// Waits until an agent that is ready has said what it offers. None says that this was all; it is when nothing more
+    /// comes. What comes later is told later.
+    async fn said_all(&self, id: &str) {
+        let Some(session) = self.service().engine().session(id) else { return };
+        let (mut follower, end) = (session.follow(), Instant::now() + PATIENCE);
+        while let Ok(Ok(Ok(Some(_)))) = timeout_at(end, timeout(QUIET, follower.next())).await {}
     }
 
     /// Why an agent ended before it was ready.
