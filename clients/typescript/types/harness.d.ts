@@ -135,6 +135,11 @@ export type Decider = "client" | "policy" | "timeout" | "agent" | "switchboard";
 /** What became of a request. */
 export type Outcome = "allowed" | "declined" | "cancelled" | "answered" | "withdrawn" | "expired";
 
+/** The messages of the protocol. */
+export interface Protocol {
+  /** What Switchboard tells a client. */
+  told: HarnessMessage;
+}
 /** May this command run? */
 export interface ItemCommandExecutionRequestApprovalRequest {
   method: "item/commandExecution/requestApproval";

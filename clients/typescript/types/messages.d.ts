@@ -102,6 +102,11 @@ export type Topic =
   | "heartbeat"
   | "unknown";
 
+/** The messages of the protocol. */
+export interface Protocol {
+  /** What Switchboard tells a client. */
+  told: UnifiedMessage;
+}
 /** A run of the session began. */
 export interface SessionInitMessage {
   type: "session_init";
@@ -303,7 +308,7 @@ export interface Selector {
   /** The values it can have. */
   values: SelectorValue[];
 }
-/** One value of a [`Selector`]. */
+/** One value of a `Selector`. */
 export interface SelectorValue {
   /** What it does. */
   description?: string;

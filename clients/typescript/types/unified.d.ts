@@ -24,6 +24,11 @@ export type ErrorType =
   | "protocolError"
   | "unknown";
 
+/** The messages of the protocol. */
+export interface Protocol {
+  /** What Switchboard tells a client. */
+  told: UnifiedEvent;
+}
 /** The agent runs. */
 export interface SessionStartedEvent {
   type: "sessionStarted";
