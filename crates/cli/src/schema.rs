@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use serde_json::Value;
 use switchboard_agents::{SOURCES, agents};
-use switchboard_dialects::DIALECTS;
+use switchboard_dialects::{ACCEPTED, DIALECTS};
 use switchboard_event::schema::session_request;
 
 use crate::{
@@ -30,12 +30,18 @@ struct Entry {
     schema: Box<dyn Fn() -> Value>,
 }
 
-/// Every schema: one a dialect, one for requests, and those of native streams that have one.
+/// Every schema: one a dialect, one for what clients send in it, one for requests, and those of native streams that have
+/// one.
 fn all() -> Vec<Entry> {
     let dialects = DIALECTS.iter().map(|dialect| Entry {
         name: dialect.name,
         title: dialect.title,
         schema: Box::new(|| (dialect.schema)(&agents())),
+    });
+    let accepted = ACCEPTED.iter().map(|accepted| Entry {
+        name: accepted.name,
+        title: accepted.title,
+        schema: Box::new(accepted.schema),
     });
     let request = Entry {
         name: "session-request",
@@ -48,7 +54,7 @@ fn all() -> Vec<Entry> {
         Some(Entry { name: source.name, title: source.title, schema: Box::new(parse) })
     });
     // A dialect that is also a source has one schema.
-    let mut entries: Vec<Entry> = dialects.chain([request]).collect();
+    let mut entries: Vec<Entry> = dialects.chain(accepted).chain([request]).collect();
     entries.extend(native);
     let mut seen = Vec::new();
     entries.retain(|entry| {

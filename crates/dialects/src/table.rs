@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, board, events, gateway, harness, message, trace, unified};
+use crate::{Projection, acp, board, consumer, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -38,8 +38,34 @@ pub const DIALECTS: &[Dialect] = &[
     gateway::DIALECT,
     harness::DIALECT,
     message::DIALECT,
+    consumer::DIALECT,
     trace::DIALECT,
+    acp::DIALECT,
     events::DIALECT,
+];
+
+/// What clients of a two-way protocol send.
+pub struct Accepted {
+    /// The name of its schema.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// The JSON Schema of one message.
+    pub schema: fn() -> Value,
+}
+
+/// All that clients send in the words of a dialect.
+pub const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        name: "harness:client",
+        title: "what a client of the harness protocol sends: initialize, thread/start, turn/start, …",
+        schema: harness::client_schema,
+    },
+    Accepted {
+        name: "consumer:client",
+        title: "what consumers say: user_message, permission_response, interrupt, …",
+        schema: consumer::said,
+    },
 ];
 
 /// Finds a dialect by its name.
@@ -57,6 +83,10 @@ pub enum Surface {
     Stream,
     /// One run, from a task to its end.
     Gateway,
+    /// Threads and turns, both ways.
+    Harness,
+    /// Several who follow and steer one session.
+    Consumers,
 }
 
 /// The dialect that a wire speaks unless another is asked for.
@@ -66,5 +96,7 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Board => &board::DIALECT,
         Surface::Stream => &unified::DIALECT,
         Surface::Gateway => &gateway::DIALECT,
+        Surface::Harness => &harness::DIALECT,
+        Surface::Consumers => &consumer::DIALECT,
     }
 }

@@ -18,7 +18,7 @@ pub fn item(name: &str, input: Option<Json<'_>>, todos: &Todos, scribe: &Scribe)
         op,
         input: input.map(Json::to_raw),
         locations: location(&args, scribe).into_iter().collect(),
-        team: team(name),
+        team: team(name, &args),
         ..Call::default()
     };
     Item::new(details(name, &args, todos, scribe)).with_call(call)
@@ -43,8 +43,10 @@ fn nature(name: &str) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn team(name: &str) -> Option<Team> {
+fn team(name: &str, args: &Object<'_>) -> Option<Team> {
     match name {
+        // A subagent with a name is one that others can write to: since 2.1 every session has a team without asking.
+        "Task" | "Agent" if args.filled("name").is_some() => Some(Team::State),
         "SendMessage" => Some(Team::Message),
         "TaskCreate" | "TaskUpdate" | "TaskGet" | "TaskList" => Some(Team::Task),
         "TeamCreate" | "TeamDelete" => Some(Team::State),

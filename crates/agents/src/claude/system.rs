@@ -45,6 +45,9 @@ impl Live {
         if let Some(mode) = fields.str("permissionMode") {
             scribe.config(|config| config.approval_mode = config.approval_mode.or(approval(&mode)));
         }
+        if let Some(model) = fields.filled("model") {
+            self.offers.uses(&model);
+        }
         scribe.info(Info {
             cwd: fields.filled("cwd"),
             model: fields.filled("model"),
@@ -52,7 +55,8 @@ impl Live {
             mode: fields.filled("permissionMode"),
             version: fields.filled("claude_code_version"),
             tools: fields.strings("tools"),
-            commands: fields.strings("slash_commands").into_iter().map(Named::new).collect(),
+            commands: self.offers.described(fields.strings("slash_commands")),
+            options: self.offers.options(),
             mcp: fields.array("mcp_servers").into_iter().map(mcp_server).collect(),
             agents: fields.strings("agents").into_iter().map(Named::new).collect(),
             ..Info::default()

@@ -94,7 +94,7 @@ pub fn info(info: &Info) -> ThreadInfo<'_> {
     }
 }
 
-fn model(model: &switchboard_event::Model) -> Model<'_> {
+pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     Model {
         id: &model.id,
         display_name: &model.name,
@@ -103,7 +103,7 @@ fn model(model: &switchboard_event::Model) -> Model<'_> {
     }
 }
 
-fn option(selector: &Selector) -> ConfigOption<'_> {
+pub fn option(selector: &Selector) -> ConfigOption<'_> {
     let values = selector.values.iter().map(|value| ConfigSelectOption {
         id: &value.id,
         name: &value.name,

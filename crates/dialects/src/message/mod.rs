@@ -16,15 +16,17 @@ mod tests;
 mod tools;
 mod wire;
 
+pub use project::Messenger;
+
 use crate::{Dialect, saved::restored};
 
 /// The unified message protocol.
 pub const DIALECT: Dialect = Dialect {
     name: "message",
     title: "unified messages: session_init, stream_event, assistant, tool_progress, result, …",
-    projection: || Box::new(project::Messenger::default()),
-    restore: restored::<project::Messenger>,
-    revision: 1,
+    projection: || Box::new(Messenger::default()),
+    restore: restored::<Messenger>,
+    revision: 2,
     verbatim: false,
     schema: |_| schema::schema(),
 };

@@ -95,6 +95,7 @@ pub fn output(item: &Item) -> (Cow<'_, str>, Option<&RawValue>) {
         Details::Command(command) => (Cow::Borrowed(&command.output), None),
         Details::FileChange(change) => (Cow::Borrowed(change.output.as_deref().unwrap_or_default()), None),
         Details::Subagent(subagent) => (Cow::Borrowed(subagent.result.as_deref().unwrap_or_default()), None),
+        Details::Plan(plan) => (Cow::Borrowed(plan.output.as_deref().unwrap_or_default()), None),
         Details::Mcp(mcp) => (as_text(mcp.result.as_deref()), None),
         Details::WebSearch(search) => (as_text(search.results.as_deref()), None),
         Details::Unknown(unknown) => (as_text(unknown.raw.as_deref()), None),

@@ -30,7 +30,8 @@ pub struct SessionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "shape::agent_name")]
     pub agent_id: Option<String>,
-    /// What to do: 1 to 100,000 characters.
+    /// What to do: 1 to 100,000 characters. A session that stays open may begin without.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = 100_000))]
     pub prompt: String,
     /// What the work belongs to; stored and shown.
@@ -131,6 +132,13 @@ pub enum ApprovalDecision {
     Decline,
     /// No, and stop the turn.
     Cancel,
+}
+
+/// Whether a session is put away.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ArchiveRequest {
+    /// It is.
+    pub archived: bool,
 }
 
 /// The model to use from now on.

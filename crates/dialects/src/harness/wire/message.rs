@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::{
     CommandApproval, FileChangeApproval, Growth, ItemDelta, ItemNotification, NoticeParams, OpenRequest, PlanUpdated,
-    Progress, Resolved, ThreadEnded, ThreadStarted, ThreadUpdated, TokenUsageUpdated, TurnNotification,
+    Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadStarted, ThreadUpdated, TokenUsageUpdated,
+    TurnNotification,
 };
 
 /// A message that needs no response.
@@ -69,6 +70,9 @@ pub enum Notification<'a> {
     /// Ours: a request needs no answer any more.
     #[serde(rename = "switchboard/requestResolved")]
     Resolved(Resolved<'a>),
+    /// Ours: the history of a resumed thread was told.
+    #[serde(rename = "switchboard/replayCompleted")]
+    ReplayCompleted(ReplayCompleted<'a>),
 }
 
 /// A message that waits for a response with the same `id`.

@@ -1,0 +1,1 @@
+//! What consumers rely on.

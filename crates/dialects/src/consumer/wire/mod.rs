@@ -1,0 +1,25 @@
+//! The messages of both directions. What the protocol says is always there; what we add is left out where it is not
+//! known.
+
+mod block;
+mod client;
+mod permission;
+mod server;
+mod speech;
+mod team;
+mod tool;
+mod turn;
+
+pub use block::Block;
+pub use client::{
+    Behavior, CLIENT_TYPES, ClientMessage, ImageData, PermissionAnswer, SetAdapter, SetModel, SetPermissionMode,
+    SlashCommand, UserInput,
+};
+pub use permission::{Permission, PermissionCancelled};
+pub use server::{
+    CapabilitiesReady, CommandOffer, Consumer, ModelOffer, Role, Sequenced, ServerMessage, SlashSource, Stream,
+};
+pub use speech::{AssistantMessage, AuthStatus, Delta, StreamPiece, UserMessage};
+pub use team::{MemberStatus, TaskStatus, Team, TeamMember, TeamMessage, TeamTask};
+pub use tool::{ToolProgress, ToolUseSummary};
+pub use turn::{ResultData, ResultSubtype, Tokens, TurnTokens};
