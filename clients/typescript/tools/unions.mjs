@@ -22,7 +22,17 @@ export function withUnions(messages) {
     references(made).forEach(reach);
   };
   Object.keys(messages).forEach(reach);
-  return $defs;
+  return settled($defs);
+}
+
+/** What marks the name of a variant until it is known that no definition has it. */
+const VARIANT = "~";
+
+/** All definitions by their final names. */
+function settled(defs) {
+  const final = {};
+  for (const [name, schema] of Object.entries(defs)) define(final, name.replace(VARIANT, ""), schema);
+  return JSON.parse(JSON.stringify(final).replaceAll(`#/$defs/${VARIANT}`, "#/$defs/"));
 }
 
 /** The names of all definitions that are referred to. */
@@ -52,8 +62,8 @@ function union(name, schema, given, defs) {
     const tag = tagOf(variant, variants.filter((other) => other.union === union));
     const title = variant.title ?? (tag && called(variant.properties[tag].const, union));
     if (!title) return variant;
-    define(defs, title, { ...variant, title, properties: first(tag, variant.properties) });
-    return { $ref: `#/$defs/${title}` };
+    define(defs, VARIANT + title, { ...variant, title, properties: first(tag, variant.properties) });
+    return { $ref: `#/$defs/${VARIANT}${title}` };
   });
   return { title: schema.title, description: schema.description, oneOf: refs };
 }
