@@ -94,6 +94,8 @@ pub fn info(info: &Info) -> ThreadInfo<'_> {
     }
 }
 
+/// A model, as the protocol has it.
+#[must_use]
 pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     Model {
         id: &model.id,
@@ -103,6 +105,8 @@ pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     }
 }
 
+/// A selector, as the protocol has it.
+#[must_use]
 pub fn option(selector: &Selector) -> ConfigOption<'_> {
     let values = selector.values.iter().map(|value| ConfigSelectOption {
         id: &value.id,

@@ -28,7 +28,7 @@ pub use reply::{ApprovalResponse, Decision, RequestResponse, ResponseOutcome};
 pub use approval::{ApprovalMeta, CommandApproval, FileChangeApproval};
 pub use delta::{DeltaMeta, ItemDelta};
 pub use extension::{
-    Growth, NoticeParams, OpenRequest, Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadUpdated, UpdateMeta,
+    Growth, NoticeParams, OpenRequest, Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadUpdated,
 };
 pub use item::{
     ChangeMeta, FileChangeKind, FileUpdateChange, ItemBody, ItemMeta, ItemStatus, McpStatus, PlanEntry, StepStatus,

@@ -65,7 +65,7 @@ fn a_list_can_be_narrowed() {
     assert_eq!(prompts(&["--limit", "1"]), ["text pear"]);
     assert_eq!(prompts(&["--archived"]), ["fail plum"]);
     let id = folder.sessions(&["list", "--archived", "--json"]).ok();
-    let id = serde_json::from_str::<serde_json::Value>(&id).unwrap()["id"].as_str().unwrap().to_owned();
+    let id = serde_json::from_str::<Value>(&id).unwrap()["id"].as_str().unwrap().to_owned();
     assert!(folder.sessions(&["archive", "--undo", &id]).told().starts_with("took out "));
     assert_eq!(prompts(&["--limit", "1"]), ["fail plum"]);
 }
