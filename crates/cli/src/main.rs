@@ -1,5 +1,6 @@
 //! `switchboard`: one protocol for every coding agent. Arguments, commands, exit codes.
 
+mod acp;
 mod agents;
 mod args;
 mod completions;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Harness(args) => harness::run(&args),
+        Command::Acp(args) => acp::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),

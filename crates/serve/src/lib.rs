@@ -5,11 +5,14 @@
 //! * [`harness`] is a client's connection on which it runs threads, over any wire that has lines.
 //! * [`guard`] decides who may ask for what, [`listen`] accepts connections and ends them, [`private`] is the socket that
 //!   every process with sessions has.
+//! * [`acp`] is another wire: an editor's, over lines.
 //! * `problem/` is the one place that says what clients are told when something goes wrong.
 
+pub mod acp;
 mod agents;
 mod api;
 pub mod commands;
+mod consumers;
 pub mod conversation;
 pub mod feed;
 mod foreign;

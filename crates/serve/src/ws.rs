@@ -44,9 +44,12 @@ const REPLIES: usize = 16;
 pub const PINGS: u32 = 86_400;
 
 /// Why a connection is closed.
-enum Close {
+pub enum Close {
+    /// The session has ended.
     Ended,
+    /// The server is about to end.
     Shutdown,
+    /// It cannot go on.
     Failed(String),
     /// The client is gone, so there is nobody to be told.
     Gone,
@@ -92,6 +95,11 @@ pub async fn serve(socket: WebSocket, reader: Reader, client: Client, drain: Dra
         }
         close
     };
+    farewell(sink, stream, close).await;
+}
+
+/// Closes a connection so that all that was sent arrives.
+pub async fn farewell(mut sink: SplitSink<WebSocket, Message>, mut stream: SplitStream<WebSocket>, close: Close) {
     let Some(frame) = close.frame() else {
         // The answer to its own good-bye, or to what was no WebSocket message, goes out.
         timeout(GOOD_BYE, sink.close()).await.ok();

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Deref};
 
 use serde_json::value::RawValue;
-use switchboard_event::{Decider, Id, Info, Item, Level, Named, Notice, Outcome, RequestResolved, Topic};
+use switchboard_event::{Decider, Id, Info, Item, Level, Notice, Outcome, RequestResolved, Topic};
 
 use super::{
     items,
@@ -221,16 +221,11 @@ impl Live {
 /// The answer to `initialize`: what can be chosen, and who can be called.
 impl Live {
     fn initialized(&mut self, payload: &Object<'_>, scribe: &mut Scribe) {
-        let agent = |agent: Json<'_>| {
-            let agent = agent.object();
-            Some(Named { name: agent.filled("name")?, description: agent.filled("description") })
-        };
         self.offers.told(payload);
         if let Some(model) = scribe.start().config.model.clone() {
             self.offers.uses(&model);
         }
-        let agents = payload.array("agents").into_iter().filter_map(agent).collect();
-        scribe.info(Info { modes: modes::all(), agents, ..self.offers.info() });
+        scribe.info(Info { modes: modes::all(), ..self.offers.info() });
     }
 
     /// A setting was changed.

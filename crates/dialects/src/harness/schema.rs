@@ -53,7 +53,7 @@ pub fn schema() -> Value {
         "not": {"required": ["jsonrpc"]},
         "if": {"required": ["method"]},
         "then": {"if": {"required": ["id"]}, "then": request, "else": notification},
-        "else": response(&json!(["string", "number", "null"]), &json!({ "anyOf": any }), error.as_value()),
+        "else": response(&["Response", "ErrorResponse"], &json!(["string", "number", "null"]), &json!({ "anyOf": any }), error.as_value()),
         "x-results": results,
         "$defs": generator.take_definitions(true),
     })
@@ -82,16 +82,18 @@ pub fn client() -> Value {
             "then": {"allOf": [{"properties": {"id": {"type": id}}}, call]},
             "else": {"properties": {"method": {"const": "initialized"}, "params": initialized}},
         },
-        "else": response(&json!(["string"]), &json!({ "anyOf": results }), &error),
+        "else": response(&["ClientResponse", "ClientErrorResponse"], &json!(["string"]), &json!({ "anyOf": results }), &error),
         "$defs": generator.take_definitions(true),
     })
 }
 
-fn response(id: &Value, result: &Value, error: &Value) -> Value {
+/// A response; the titles are what its two kinds are called in types that are made of the schema.
+fn response(titles: &[&str; 2], id: &Value, result: &Value, error: &Value) -> Value {
+    let [good, bad] = titles;
     json!({
         "required": ["id"],
         "properties": {"id": {"type": id}, "result": result, "error": error},
-        "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
+        "oneOf": [{"title": good, "required": ["result"]}, {"title": bad, "required": ["error"]}],
     })
 }
 

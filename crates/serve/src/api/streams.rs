@@ -192,7 +192,8 @@ async fn connect_harness(
     }))
 }
 
-fn not_a_websocket(rejection: &WebSocketUpgradeRejection) -> Problem {
+/// Whoever asks is no WebSocket client.
+pub(super) fn not_a_websocket(rejection: &WebSocketUpgradeRejection) -> Problem {
     Problem::new(StatusCode::UPGRADE_REQUIRED, "not_websocket", rejection.body_text().to_lowercase())
         .with_hint("connect to this address with a WebSocket client")
 }

@@ -5,6 +5,7 @@
 mod approvals;
 mod board;
 mod client;
+mod consumers;
 mod conversations;
 mod described;
 mod door;

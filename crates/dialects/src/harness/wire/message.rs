@@ -77,6 +77,7 @@ pub enum Notification<'a> {
 
 /// A message that waits for a response with the same `id`.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ServerRequest")]
 pub struct Request<'a> {
     /// What the response is to carry.
     pub id: &'a str,
@@ -90,9 +91,11 @@ pub struct Request<'a> {
 #[serde(tag = "method", content = "params")]
 pub enum RequestMethod<'a> {
     /// May this command run?
+    #[schemars(title = "CommandApprovalRequest")]
     #[serde(rename = "item/commandExecution/requestApproval")]
     Command(CommandApproval<'a>),
     /// May these files change?
+    #[schemars(title = "FileChangeApprovalRequest")]
     #[serde(rename = "item/fileChange/requestApproval")]
     FileChange(FileChangeApproval<'a>),
     /// Ours: anything else.
