@@ -6,6 +6,7 @@
 mod binary;
 mod cli;
 mod conformance;
+mod consumers;
 mod examples;
 mod recordings;
 mod snapshots;
