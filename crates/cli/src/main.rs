@@ -1,11 +1,13 @@
 //! `switchboard`: one protocol for every coding agent. Arguments, commands, exit codes.
 
+mod acp;
 mod agents;
 mod args;
 mod completions;
 mod data;
 mod dialects;
 mod failure;
+mod harness;
 mod host;
 mod input;
 mod offered;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Harness(args) => harness::run(&args),
+        Command::Acp(args) => acp::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),

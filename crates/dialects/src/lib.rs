@@ -8,6 +8,7 @@ mod plan;
 mod projection;
 mod saved;
 mod schema;
+mod subagents;
 mod table;
 #[cfg(test)]
 mod test_events;
@@ -18,11 +19,12 @@ mod test_sessions;
 mod tools;
 mod track;
 
+pub mod acp;
 mod board;
 pub mod consumer;
 mod events;
 mod gateway;
-mod harness;
+pub mod harness;
 mod message;
 mod trace;
 mod unified;

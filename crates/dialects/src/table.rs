@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Projection, board, consumer, events, gateway, harness, message, trace, unified};
+use crate::{Projection, acp, board, consumer, events, gateway, harness, message, trace, unified};
 
 /// One outgoing protocol.
 pub struct Dialect {
@@ -40,16 +40,11 @@ pub const DIALECTS: &[Dialect] = &[
     message::DIALECT,
     consumer::DIALECT,
     trace::DIALECT,
+    acp::DIALECT,
     events::DIALECT,
 ];
 
-/// Finds a dialect by its name.
-#[must_use]
-pub fn dialect(name: &str) -> Option<&'static Dialect> {
-    DIALECTS.iter().find(|dialect| dialect.name == name)
-}
-
-/// What clients of a two-way dialect may send.
+/// What clients of a two-way protocol send.
 pub struct Accepted {
     /// The name of its schema.
     pub name: &'static str,
@@ -59,12 +54,25 @@ pub struct Accepted {
     pub schema: fn() -> Value,
 }
 
-/// What clients may send, for all two-way dialects.
-pub const ACCEPTED: &[Accepted] = &[Accepted {
-    name: "consumer-client",
-    title: "what consumers say: user_message, permission_response, interrupt, …",
-    schema: consumer::said,
-}];
+/// All that clients send in the words of a dialect.
+pub const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        name: "harness:client",
+        title: "what a client of the harness protocol sends: initialize, thread/start, turn/start, …",
+        schema: harness::client_schema,
+    },
+    Accepted {
+        name: "consumer:client",
+        title: "what consumers say: user_message, permission_response, interrupt, …",
+        schema: consumer::said,
+    },
+];
+
+/// Finds a dialect by its name.
+#[must_use]
+pub fn dialect(name: &str) -> Option<&'static Dialect> {
+    DIALECTS.iter().find(|dialect| dialect.name == name)
+}
 
 /// A wire that speaks one dialect unless another is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +83,8 @@ pub enum Surface {
     Stream,
     /// One run, from a task to its end.
     Gateway,
+    /// Threads and turns, both ways.
+    Harness,
     /// Several who follow and steer one session.
     Consumers,
 }
@@ -86,6 +96,7 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Board => &board::DIALECT,
         Surface::Stream => &unified::DIALECT,
         Surface::Gateway => &gateway::DIALECT,
+        Surface::Harness => &harness::DIALECT,
         Surface::Consumers => &consumer::DIALECT,
     }
 }

@@ -1,6 +1,6 @@
 //! What projections save: that a change of it does not go unnoticed, and that it does not grow.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ impl Made {
         let mut states = Vec::new();
         for piece in events.chunks(PIECE) {
             piece.iter().for_each(|event| projection.event(event, &mut out));
-            states.push(serde_json::from_slice(&projection.save().unwrap()).unwrap());
+            states.push(in_order(serde_json::from_slice(&projection.save().unwrap()).unwrap()));
         }
         Self { messages: out.iter().map(<[u8]>::to_vec).collect(), states }
     }
@@ -46,6 +46,18 @@ impl Made {
             states.len(),
             hash(&states),
         )
+    }
+}
+
+/// The same with the keys in order, whatever order they are read in.
+fn in_order(state: Value) -> Value {
+    match state {
+        Value::Array(list) => list.into_iter().map(in_order).collect(),
+        Value::Object(fields) => {
+            let sorted: BTreeMap<_, _> = fields.into_iter().map(|(name, value)| (name, in_order(value))).collect();
+            sorted.into_iter().collect()
+        }
+        other => other,
     }
 }
 

@@ -57,6 +57,9 @@ pub struct SessionView {
     pub here: bool,
     /// How many requests wait for an answer.
     pub approvals: usize,
+    /// It is put away, so that lists need not show it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// What became of a session.
@@ -168,6 +171,7 @@ impl SessionView {
             error: end.and_then(|end| end.error),
             here,
             approvals,
+            archived: stored.archived,
             id: stored.id,
         }
     }

@@ -32,16 +32,16 @@ pub const LARGEST: usize = crate::order::LARGEST_BODY;
 pub const HEARS: usize = 8 << 10;
 
 /// A ping is sent when there was nothing to say for so long: who is gone without a word is noticed then.
-const QUIET: Duration = Duration::from_secs(30);
+pub const QUIET: Duration = Duration::from_secs(30);
 
 /// How long a client may take to say good-bye.
-const GOOD_BYE: Duration = Duration::from_secs(2);
+pub const GOOD_BYE: Duration = Duration::from_secs(2);
 
 /// So many replies may wait for a client that does not read.
 const REPLIES: usize = 16;
 
 /// So many pings are answered on a connection: one a second for a day.
-const PINGS: u32 = 86_400;
+pub const PINGS: u32 = 86_400;
 
 /// Why a connection is closed.
 pub enum Close {

@@ -169,7 +169,9 @@ pub trait Log: Send + Sync {
             return Ok(session);
         }
         if let Some(place) = place(what) {
-            let newest = self.sessions(&Filter { limit: Some(place), ..among.clone() })?;
+            // Places are those of a list, which does not show what is put away.
+            let archived = among.archived.or(Some(false));
+            let newest = self.sessions(&Filter { limit: Some(place), archived, ..among.clone() })?;
             if let Some(session) = newest.into_iter().nth(place - 1) {
                 return Ok(session);
             }

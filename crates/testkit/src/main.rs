@@ -26,6 +26,7 @@ enum Command {
     Soak(commands::soak::Soak),
     Stream(commands::stream::Stream),
     List(commands::list::List),
+    Recorded(commands::recorded::Recorded),
     Model(commands::model::Model),
     Stage(commands::stage::Stage),
     #[command(subcommand)]
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Soak(args) => commands::soak::run(&args).map(success),
         Command::Stream(args) => commands::stream::run(&args).map(success),
         Command::List(args) => commands::list::run(&args).map(success),
+        Command::Recorded(args) => commands::recorded::run(&args).map(success),
         Command::Model(args) => commands::model::run(&args).map(success),
         Command::Stage(args) => commands::stage::run(&args).map(success),
         Command::Load(args) => commands::load::run(&args).map(success),

@@ -9,6 +9,7 @@ mod isolation;
 mod lint;
 mod live;
 mod load;
+mod npm;
 mod place;
 mod process;
 mod schemathesis;
@@ -17,6 +18,7 @@ mod soak;
 mod stage;
 mod steps;
 mod test;
+mod types;
 
 use std::{
     io::{self, Write as _},
@@ -39,6 +41,7 @@ enum Command {
     Lint(lint::Lint),
     Fmt(fmt::Fmt),
     Snapshots(snapshots::Snapshots),
+    Types(types::Types),
     Fuzz(fuzz::Fuzz),
     Soak(soak::Soak),
     Live(live::Live),
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Lint(args) => lint::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Snapshots(args) => snapshots::run(&args),
+        Command::Types(args) => types::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Live(args) => live::run(&args),

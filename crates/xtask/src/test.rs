@@ -7,6 +7,7 @@ use crate::{
     load::{self, Build},
     process::{cargo, is_there, output, program, run as run_program, testkit},
     steps::{self, Outcome, Step},
+    types,
 };
 
 /// Run every test, and say at the end what could not be run
@@ -18,6 +19,7 @@ const STEPS: &[Step] = &[
     Step { name: "unit, conformance and program tests", run: tests },
     Step { name: "examples in the documentation", run: doc_tests },
     Step { name: "completions in a real shell", run: completions },
+    Step { name: "typed clients: fresh types, recorded messages, examples", run: types::check },
     Step { name: "ten seconds of spoiled streams", run: fuzz },
     Step { name: "readers, crowds and crashes of a server, in small", run: load },
     Step { name: "bad and slow clients of a server, in small", run: abuse },

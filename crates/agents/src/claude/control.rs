@@ -3,10 +3,19 @@
 use std::{collections::VecDeque, ops::Deref};
 
 use serde_json::value::RawValue;
-use switchboard_event::{Decider, Id, Info, Item, Model, Named, Notice, Outcome, RequestResolved, Topic};
+use switchboard_event::{Decider, Id, Info, Item, Level, Notice, Outcome, RequestResolved, Topic};
 
-use super::{items, live::Live, modes, requests, system};
+use super::{
+    items,
+    live::Live,
+    modes,
+    offers::{self, BUDGET, DEFAULT, EFFORT},
+    requests,
+};
 use crate::{Json, Object, Scribe};
+
+/// Requests that change a setting of the session.
+const SETTINGS: [&str; 4] = ["set_model", "set_permission_mode", "apply_flag_settings", "set_max_thinking_tokens"];
 
 /// How many of each are remembered.
 const REMEMBERED: usize = 256;
@@ -35,7 +44,7 @@ struct Subject {
 /// Something that we asked of Claude.
 struct Ours {
     subtype: String,
-    /// What it is about: a model, or a prompt.
+    /// What it is about: a model, a prompt, or the value of a setting.
     what: Option<String>,
 }
 
@@ -169,7 +178,8 @@ impl Live {
         let request = fields.object("request");
         let subtype = request.string("subtype").unwrap_or_default();
         if let Some(id) = fields.string("request_id") {
-            let what = request.filled("model").or_else(|| request.filled("message_uuid"));
+            let set = offers::setting(&subtype, &request).map(|(_, value)| value);
+            let what = set.or_else(|| request.filled("model")).or_else(|| request.filled("message_uuid"));
             remember(&mut self.asks.ours, (id, Ours { subtype: subtype.clone(), what }));
         }
         if subtype == "interrupt" {
@@ -191,42 +201,47 @@ impl Live {
         let payload = response.object("response");
         if response.is("subtype", "success") {
             match subtype.as_str() {
-                "initialize" => initialized(&payload, scribe),
-                // The next turn says which model that really is.
-                "set_model" => scribe.info(Info { model: what.filter(|model| model != "default"), ..Info::default() }),
+                "initialize" => self.initialized(&payload, scribe),
                 "cancel_async_message" if payload.is_true("cancelled") => {
                     self.waiting.remove(what.as_deref().unwrap_or_default());
                 }
-                "set_permission_mode" => scribe.info(Info { mode: payload.filled("mode"), ..Info::default() }),
+                setting if SETTINGS.contains(&setting) => self.set(setting, what, &payload, scribe),
                 _ => {}
             }
         }
-        let mut notice = Notice::new(Topic::Control).with_name(subtype).with_status("answered");
-        notice.text = response.filled("error");
-        scribe.otherwise(notice);
+        let refused = response.filled("error");
+        let mut notice = Notice::new(Topic::Control).with_name(subtype.as_str()).with_status("answered");
+        if refused.is_some() && SETTINGS.contains(&subtype.as_str()) {
+            (notice.topic, notice.level) = (Topic::Warning, Level::Warning);
+        }
+        scribe.otherwise(Notice { text: refused, ..notice });
     }
 }
 
-fn initialized(payload: &Object<'_>, scribe: &mut Scribe) {
-    let model = |model: Json<'_>| {
-        let model = model.object();
-        let id = model.filled("value")?;
-        Some(Model {
-            name: model.filled("displayName").unwrap_or_else(|| id.clone()),
-            description: model.filled("description"),
-            default: id == "default",
-            id,
-        })
-    };
-    let agent = |agent: Json<'_>| {
-        let agent = agent.object();
-        Some(Named { name: agent.filled("name")?, description: agent.filled("description") })
-    };
-    scribe.info(Info {
-        commands: payload.array("commands").into_iter().filter_map(system::command).collect(),
-        modes: modes::all(),
-        models: payload.array("models").into_iter().filter_map(model).collect(),
-        agents: payload.array("agents").into_iter().filter_map(agent).collect(),
-        ..Info::default()
-    });
+/// The answer to `initialize`: what can be chosen, and who can be called.
+impl Live {
+    fn initialized(&mut self, payload: &Object<'_>, scribe: &mut Scribe) {
+        self.offers.told(payload);
+        if let Some(model) = scribe.start().config.model.clone() {
+            self.offers.uses(&model);
+        }
+        scribe.info(Info { modes: modes::all(), ..self.offers.info() });
+    }
+
+    /// A setting was changed.
+    fn set(&mut self, subtype: &str, what: Option<String>, payload: &Object<'_>, scribe: &mut Scribe) {
+        let what = what.unwrap_or_else(|| DEFAULT.to_owned());
+        let mut info = Info::default();
+        match subtype {
+            // The next turn says which model that really is.
+            "set_model" => {
+                self.offers.uses(&what);
+                info.model = self.offers.real(&what).map(str::to_owned);
+            }
+            "apply_flag_settings" => self.offers.set(EFFORT, &what),
+            "set_max_thinking_tokens" => self.offers.set(BUDGET, &what),
+            _ => info.mode = payload.filled("mode"),
+        }
+        scribe.info(Info { options: self.offers.options(), ..info });
+    }
 }

@@ -7,7 +7,8 @@ use switchboard_event::{Body, Dir, ErrorCode, Event, Fault};
 
 use super::{
     answers::{self, Asked},
-    errors, modes,
+    errors, launch, modes,
+    offers::Offers,
     pace::{Pace, SETTLE},
     prompts::{self, Ids},
 };
@@ -30,6 +31,7 @@ pub struct Claude {
     requests: u64,
     ready: bool,
     commands: Commands,
+    offers: Offers,
     asked: Asked,
     pace: Pace,
 }
@@ -56,6 +58,10 @@ struct Hello<'a> {
 impl Claude {
     /// For a process that is started by this order.
     pub fn new(order: &Order<'_>) -> Self {
+        let mut offers = Offers::default();
+        if let Some(model) = launch::model(order) {
+            offers.uses(&model);
+        }
         Self {
             cwd: order.cwd.to_string_lossy().into_owned(),
             resumed: order.resume.map(|resume| resume.session.to_owned()),
@@ -64,6 +70,7 @@ impl Claude {
             requests: 0,
             ready: false,
             commands: Commands::default(),
+            offers,
             asked: Asked::default(),
             pace: Pace::default(),
         }
@@ -93,14 +100,16 @@ impl Driver for Claude {
             Command::Answer(answer) => return self.answer(&answer, effects),
             Command::Interrupt => self.interrupt(effects),
             Command::SetModel(model) => {
+                self.offers.uses(&model);
                 self.request(json!({ "subtype": "set_model", "model": model }), effects);
             }
             Command::SetMode(mode) => {
                 modes::check(&mode)?;
                 self.request(json!({ "subtype": "set_permission_mode", "mode": mode }), effects);
             }
-            Command::SetOption { id, .. } => {
-                return Err(Unsupported::new(format!("Claude Code has no setting `{id}`")));
+            Command::SetOption { id, value } => {
+                let request = self.offers.request(&id, &value)?;
+                self.request(request, effects);
             }
             Command::Slash { name, arguments } => {
                 self.commands.check(&name)?;
@@ -178,7 +187,9 @@ impl Claude {
         let id = response.str("request_id").unwrap_or_default();
         if id == HELLO && !self.ready {
             self.ready = true;
-            self.keep_commands(&response.object("response"));
+            let payload = response.object("response");
+            self.keep_commands(&payload);
+            self.offers.told(&payload);
             effects.push(Effect::Ready);
         }
         self.pace.answered(&id);
@@ -211,6 +222,9 @@ impl Claude {
             Some("session_state_changed") => self.pace.state(&fields.str("state").unwrap_or_default(), effects),
             Some("init") => {
                 self.pace.began(effects);
+                if let Some(model) = fields.filled("model") {
+                    self.offers.uses(&model);
+                }
                 self.check_schema(fields, effects);
             }
             Some("commands_changed") => self.keep_commands(fields),

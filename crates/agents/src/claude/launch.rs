@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{driver::Claude, login, mcp, prompts, rules, settings};
+use super::{driver::Claude, login, mcp, offers, prompts, rules, settings};
 use crate::{Abilities, Agent, Input, Launch, Order, Unsupported, Versions, WhileRunning};
 
 /// Claude Code, as it can be run.
@@ -18,6 +18,7 @@ pub const AGENT: Agent = Agent {
     abilities: Abilities {
         streaming: true,
         reasoning: true,
+        plans: true,
         approvals: true,
         changed_input: true,
         questions: true,
@@ -114,8 +115,8 @@ fn talk(order: &Order<'_>, launch: &mut Launch) {
 /// What the session is.
 fn session(order: &Order<'_>) -> Vec<String> {
     let mut args = vec![format!("--permission-mode={}", rules::mode(order))];
-    let model = order.config.model.clone().or_else(|| order.host.env("CLAUDE_MODEL"));
-    args.extend(model.map(|model| format!("--model={model}")));
+    args.extend(model(order).map(|model| format!("--model={model}")));
+    args.extend(thinking(order));
     args.extend(order.config.max_turns.map(|turns| format!("--max-turns={turns}")));
     if let Some(resume) = order.resume {
         args.push(format!("--resume={}", resume.session));
@@ -123,6 +124,19 @@ fn session(order: &Order<'_>) -> Vec<String> {
     }
     args.extend(debug(order));
     args
+}
+
+/// The model to begin with.
+pub fn model(order: &Order<'_>) -> Option<String> {
+    order.config.model.clone().or_else(|| order.host.env("CLAUDE_MODEL"))
+}
+
+/// How the model thinks. Two-way, that is set once it runs, where it can be said what is not possible.
+fn thinking(order: &Order<'_>) -> Vec<String> {
+    let chosen = |id| order.config.options.get(id).filter(|value| order.one_shot && *value != offers::DEFAULT);
+    let effort = chosen(offers::EFFORT).map(|effort| format!("--effort={effort}"));
+    let budget = chosen(offers::BUDGET).map(|tokens| format!("--max-thinking-tokens={tokens}"));
+    effort.into_iter().chain(budget).collect()
 }
 
 /// `CLAUDE_DEBUG` is a word of ours: yes, or what to look at. Claude Code writes to `debug/` in its folder.

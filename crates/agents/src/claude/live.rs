@@ -2,7 +2,7 @@
 
 use switchboard_event::{Dir, EndReason, ErrorCode, Fault, Id, Level, Notice, Timestamp, Topic};
 
-use super::{control::Asks, errors, items, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
+use super::{control::Asks, errors, items, offers::Offers, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
 use crate::{Ending, Json, Note, Object, Reader, Scribe, board};
 
 /// Reads Claude Code's stream.
@@ -16,6 +16,8 @@ pub struct Live {
     pub(super) books: Books,
     /// Requests of the control protocol, both ways.
     pub(super) asks: Asks,
+    /// What can be chosen.
+    pub(super) offers: Offers,
     /// Subagents and other work in the background.
     pub(super) tasks: Tasks,
     /// The to-do list that single calls change.

@@ -7,6 +7,7 @@ mod errors;
 mod items;
 mod live;
 mod modes;
+mod offers;
 mod queue;
 mod requests;
 mod results;

@@ -24,6 +24,11 @@ impl Scribe {
         }
     }
 
+    /// The session goes on under another of the agent's own ids.
+    pub fn moved(&mut self, session: &str) {
+        self.agent_session = Some(Id::from(session));
+    }
+
     /// The agent's own id of the session, once it is known.
     #[must_use]
     pub fn session(&self) -> Option<&Id> {

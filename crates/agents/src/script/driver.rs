@@ -28,6 +28,7 @@ pub const AGENT: Agent = Agent {
     abilities: Abilities {
         streaming: true,
         reasoning: true,
+        plans: true,
         approvals: true,
         questions: true,
         interrupt: true,
@@ -53,7 +54,7 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
     Ok(Launch {
         source: "script",
         input: Input::Closed,
-        driver: Some(Box::new(Performance { session, ..Performance::default() })),
+        driver: Some(Box::new(Performance { session, greets: order.prompt.text.is_empty(), ..Performance::default() })),
         counts_turns: true,
         ..Launch::default()
     })
@@ -63,6 +64,8 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
 #[derive(Default)]
 struct Performance {
     session: String,
+    /// Nobody has said what to perform yet, so that it can only say what it offers.
+    greets: bool,
     /// What is still to be performed in this turn.
     lines: VecDeque<String>,
     /// What the next line waits for.
@@ -78,7 +81,9 @@ enum Waiting {
 
 impl Driver for Performance {
     fn open(&mut self, effects: &mut Effects) {
-        effects.push(Effect::Hear(json!({ "type": "hello", "session": self.session }).to_string()));
+        if self.greets {
+            effects.send(&json!({ "type": "open", "session": self.session }));
+        }
         effects.push(Effect::Ready);
     }
 

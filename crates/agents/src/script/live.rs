@@ -1,6 +1,7 @@
 //! A script being performed. Its lines are records of text, each performed as it is read. Around them are records of
-//! JSON: `hello` says what can be chosen, `prompt` begins a turn, `command` is a slash command, `answer` answers a request, `set` chooses a model, a mode
-//! or an option, `interrupt` and `done` end the turn. A bare list of lines is one turn, and nobody is there to ask.
+//! JSON: `open` begins a session without any, `prompt` begins a turn, `command` is a slash command, `answer` answers a
+//! request, `set` chooses a model, a mode or an option, `interrupt` and `done` end the turn. A bare list of lines is
+//! one turn, and nobody is there to ask.
 
 use switchboard_event::{
     Dir, Fault, Id, Info, Item, Level, Notice, Origin, Scope, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus,
@@ -43,8 +44,7 @@ impl Reader for Live {
         scribe.identify(&fields.str("session").unwrap_or_default());
         self.introduce(scribe);
         match kind.as_ref() {
-            // All that it says has been said.
-            "hello" => scribe.otherwise(Notice::new(Topic::Control).with_name("hello")),
+            "open" => scribe.otherwise(Notice::new(Topic::Control).with_name("open")),
             "prompt" => self.prompt(&fields, scribe),
             "answer" => self.answer(&fields, scribe),
             "command" => self.command(&fields, scribe),
@@ -81,7 +81,7 @@ impl Reader for Live {
 }
 
 /// The types of JSON records.
-const CONTROLS: [&str; 7] = ["hello", "prompt", "command", "answer", "set", "interrupt", "done"];
+const CONTROLS: [&str; 7] = ["open", "prompt", "command", "answer", "set", "interrupt", "done"];
 
 fn warning(text: String) -> Notice {
     Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text)

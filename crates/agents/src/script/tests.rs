@@ -4,7 +4,7 @@ use crate::driver_tests::Wish;
 
 fn check(script: &str) {
     let hello = r#"
-        > {"hear":"{\"session\":\"script-0123456789ab\",\"type\":\"hello\"}"}
+        > {"send":{"type":"open","session":"script-0123456789ab"}}
         > "ready"
         = {"kind":"session.started","data":{"info":{"model":"script-1","mode":"perform"}}}
     "#;

@@ -247,13 +247,14 @@ pub fn image(path: &Path) -> Result<Image, Failure> {
     Ok(Image { media_type: media_type.to_owned(), data, path: Some(host::absolute(path)) })
 }
 
-fn variable(entry: &str) -> Result<(String, String), Failure> {
+/// A variable and its value.
+pub fn variable(entry: &str) -> Result<(String, String), Failure> {
     let (name, value) = entry.split_once('=').ok_or_else(|| bad("--env", format!("{entry}: not NAME=VALUE")))?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
 /// A command line as a shell would split it.
-fn words(command: &str) -> Result<Vec<String>, Failure> {
+pub fn words(command: &str) -> Result<Vec<String>, Failure> {
     let words = shlex::split(command).ok_or_else(|| bad("--command", "a quote is not closed"))?;
     if words.is_empty() { Err(bad("--command", "it is empty")) } else { Ok(words) }
 }

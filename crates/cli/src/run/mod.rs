@@ -9,7 +9,7 @@ use switchboard_dialects::Dialect;
 use switchboard_engine::{Audience, Outcome, StartRequest};
 use switchboard_event::EndReason;
 
-pub use args::{Run, image, text};
+pub use args::{Run, approval, image, sandbox, text, variable, words};
 
 use crate::{
     data::{self, Data},

@@ -32,6 +32,9 @@ pub struct List {
     /// Only those with this text in their title or first prompt
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
+    /// Only those that are put away, which are not listed otherwise
+    #[arg(long)]
+    archived: bool,
     /// At most so many
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, conflicts_with = "all")]
     limit: usize,
@@ -103,6 +106,7 @@ impl List {
             cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
             states: self.state.map(|state| state.states().to_vec()).unwrap_or_default(),
             text: self.text.clone(),
+            archived: Some(self.archived),
             limit,
             ..Filter::default()
         })
@@ -112,7 +116,7 @@ impl List {
     fn remark(&self, empty: bool, more: bool) {
         let asks = [&self.agent, &self.project, &self.text].iter().any(|what| what.is_some());
         match (empty, more) {
-            (true, _) if asks || self.state.is_some() || self.cwd.is_some() => say("no such session"),
+            (true, _) if asks || self.archived || self.state.is_some() || self.cwd.is_some() => say("no such session"),
             (true, _) => say("no sessions yet\nhint: start one with: switchboard run AGENT \"TASK\""),
             (_, true) => say("… and older ones: --limit N or --all lists more"),
             _ => {}

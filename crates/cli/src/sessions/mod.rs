@@ -3,6 +3,7 @@
 
 mod about;
 mod approve;
+mod archive;
 mod cancel;
 mod delete;
 mod follow;
@@ -29,7 +30,7 @@ use crate::failure::Failure;
 
 pub use found::find;
 
-/// List, follow, steer and delete sessions
+/// List, follow, steer, archive and delete sessions
 ///
 /// Works from any terminal for all sessions of the data folder, whichever process runs them. A session is named by its
 /// id or the beginning of it, by the agent's own id, by `last`, or by N for the N-th newest.
@@ -52,6 +53,7 @@ enum Command {
     Approve(approve::Approve),
     Cancel(cancel::Cancel),
     Interrupt(interrupt::Interrupt),
+    Archive(archive::Archive),
     Delete(delete::Delete),
 }
 
@@ -66,6 +68,7 @@ pub fn run(args: Sessions) -> Result<ExitCode, Failure> {
         Command::Approve(args) => approve::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Cancel(args) => cancel::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Interrupt(args) => interrupt::run(&args, data).map(|()| ExitCode::SUCCESS),
+        Command::Archive(args) => archive::run(&args, data).map(|()| ExitCode::SUCCESS),
         Command::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod acp;
 mod binary;
 mod cli;
 mod conformance;

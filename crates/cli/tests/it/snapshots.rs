@@ -2,7 +2,7 @@
 //! `cargo xtask snapshots` writes them anew.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
@@ -92,7 +92,8 @@ fn short(value: &Value) -> String {
             format!("[{}]", shown.chain(more).collect::<Vec<_>>().join(", "))
         }
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| format!("{key}: {}", short(value)));
+            let fields: BTreeMap<_, _> = fields.iter().collect();
+            let fields = fields.into_iter().map(|(key, value)| format!("{key}: {}", short(value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

@@ -4,7 +4,6 @@ mod hooks;
 mod project;
 mod schema;
 mod stderr;
-mod subagents;
 #[cfg(test)]
 mod tests;
 mod wire;

@@ -13,11 +13,12 @@ use switchboard_event::{
 use super::{
     hooks::{Hooks, is_lifecycle},
     stderr::HeldLines,
-    subagents::{self, Subagents},
     wire::{ChangedFile, OutputEvent, Stage, Tokens},
 };
 use crate::{
-    Messages, Projection, plan, tools,
+    Messages, Projection, plan,
+    subagents::{self, Subagents},
+    tools,
     track::{Track, Tracked, TurnUsage, text_of},
 };
 

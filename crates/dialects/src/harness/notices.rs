@@ -94,7 +94,9 @@ pub fn info(info: &Info) -> ThreadInfo<'_> {
     }
 }
 
-fn model(model: &switchboard_event::Model) -> Model<'_> {
+/// A model, as the protocol has it.
+#[must_use]
+pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     Model {
         id: &model.id,
         display_name: &model.name,
@@ -103,7 +105,9 @@ fn model(model: &switchboard_event::Model) -> Model<'_> {
     }
 }
 
-fn option(selector: &Selector) -> ConfigOption<'_> {
+/// A selector, as the protocol has it.
+#[must_use]
+pub fn option(selector: &Selector) -> ConfigOption<'_> {
     let values = selector.values.iter().map(|value| ConfigSelectOption {
         id: &value.id,
         name: &value.name,

@@ -80,7 +80,8 @@ impl Projection for Harness {
             Body::SessionStarted(started) => self.session_started(event, started, out),
             Body::SessionUpdated(updated) => {
                 self.thread.see(&updated.info);
-                let params = ThreadUpdated { thread_id: &event.session, info: notices::info(&updated.info) };
+                let params =
+                    ThreadUpdated { thread_id: &event.session, info: notices::info(&updated.info), meta: None };
                 out.push(&Notification::ThreadUpdated(params));
             }
             Body::SessionEnded(ended) => out.push(&notices::ended(event, ended)),
@@ -152,10 +153,11 @@ impl Harness {
                 created_at: created.as_micros().div_euclid(1_000_000),
                 meta: Some(ThreadMeta {
                     agent: &event.agent,
-                    run: event.run,
+                    run: Some(event.run),
                     agent_session: started.agent_session.as_deref(),
                     resumed: started.resumed.as_ref(),
-                    info: notices::info(&started.info),
+                    info: Some(notices::info(&started.info)),
+                    ..ThreadMeta::default()
                 }),
             },
         }));

@@ -10,21 +10,20 @@ pub fn schema() -> Value {
     let schema = generator().into_root_schema_for::<Message<'_>>();
     let mut schema = schema.to_value();
     schema["title"] = json!("Unified message");
-    schema["allOf"] = json!([role("user", &USER), role("assistant", &ASSISTANT), role("tool", &TOOL), tools()]);
+    schema["oneOf"].as_array_mut().into_iter().flatten().for_each(with_role);
+    schema["allOf"] = json!([tools()]);
     schema
 }
 
-const USER: [&str; 3] = ["user_message", "permission_response", "interrupt"];
-const ASSISTANT: [&str; 2] = ["assistant", "stream_event"];
-const TOOL: [&str; 2] = ["tool_progress", "tool_use_summary"];
-
-/// Messages of these types, and only these, have this role.
-fn role(role: &str, types: &[&str]) -> Value {
-    json!({
-        "if": {"properties": {"type": {"enum": types}}},
-        "then": {"properties": {"role": {"const": role}}},
-        "else": {"properties": {"role": {"not": {"const": role}}}},
-    })
+/// Who speaks follows from the type.
+fn with_role(kind: &mut Value) {
+    let role = match kind["properties"]["type"]["const"].as_str().unwrap_or_default() {
+        "user_message" | "permission_response" | "interrupt" => "user",
+        "assistant" | "stream_event" => "assistant",
+        "tool_progress" | "tool_use_summary" => "tool",
+        _ => "system",
+    };
+    kind["properties"]["role"] = json!({ "const": role });
 }
 
 /// A request about a tool names it and says what it would be given.

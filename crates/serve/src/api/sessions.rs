@@ -17,7 +17,7 @@ use crate::{
     Problem, Service,
     commands::Deleted,
     input::{Json, Path, Query},
-    order::{LARGEST_BODY, SessionRequest},
+    order::{ArchiveRequest, LARGEST_BODY, SessionRequest},
     view::{SessionView, Standing},
 };
 
@@ -56,6 +56,18 @@ pub const OPERATIONS: &[Operation] = &[
         ..Operation::NEW
     },
     Operation {
+        method: Method::Post,
+        path: "/api/sessions/{id}/archive",
+        name: "archiveSession",
+        summary: "Put a session away, or take it out again",
+        description: "Lists can leave out what is put away. Nothing else changes.",
+        body: Some(schema::<ArchiveRequest>),
+        answers: &[Answer { status: 200, meaning: "The session.", content: Content::Json(schema::<SessionView>) }],
+        refusals: &[404, 507],
+        handler: |method| on(method, archive),
+        ..Operation::NEW
+    },
+    Operation {
         method: Method::Delete,
         path: "/api/sessions/{id}",
         name: "deleteSession",
@@ -84,6 +96,8 @@ struct ListQuery {
     text: Option<String>,
     /// That work in this folder.
     cwd: Option<String>,
+    /// Only those that are put away, or only those that are not.
+    archived: Option<bool>,
     /// So many at most. A page may have fewer, and `next` is there as long as there are more.
     #[schemars(range(min = 1, max = 500), extend("default" = 50))]
     limit: Option<u32>,
@@ -124,6 +138,15 @@ const LARGEST_PAGE: usize = 8 << 20;
 async fn create(State(service): State<Service>, Json(request): Json<SessionRequest>) -> Result<Response, Problem> {
     let view = service.start(&request).await?;
     Ok((StatusCode::CREATED, Body(view)).into_response())
+}
+
+async fn archive(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Json(request): Json<ArchiveRequest>,
+) -> Result<Body<SessionView>, Problem> {
+    service.archive(&id, request.archived).await?;
+    service.view(&id).await.map(Body)
 }
 
 async fn show(State(service): State<Service>, Path(id): Path<String>) -> Result<Body<SessionView>, Problem> {
@@ -189,6 +212,7 @@ fn chunk(log: &dyn Log, query: &ListQuery, before: Option<u64>, limit: usize) ->
         cwd: query.cwd.clone(),
         states: states(query.state),
         text: query.text.clone(),
+        archived: query.archived,
         before,
         limit: Some(limit),
         ..Filter::default()

@@ -12,7 +12,7 @@ use super::operation::{Answer, Content, Method, Operation, schema};
 use crate::{
     Problem, Service,
     input::{Json, Path},
-    order::{LARGEST_BODY, ModeRequest, ModelRequest, OptionRequest, PromptRequest},
+    order::{CommandRequest, LARGEST_BODY, ModeRequest, ModelRequest, OptionRequest, PromptRequest},
     view::Standing,
 };
 
@@ -51,6 +51,15 @@ pub const OPERATIONS: &[Operation] = &[
         description: "Answers at once; the agent ends soon after, by itself or by force. A session that has ended \
                       stays as it is.",
         handler: |method| on(method, cancel),
+        ..STEERING
+    },
+    Operation {
+        path: "/api/sessions/{id}/command",
+        name: "commandSession",
+        summary: "Give a session one of its agent's slash commands",
+        description: "It waits for its turn as a prompt does. What commands there are, the agent says itself.",
+        body: Some(schema::<CommandRequest>),
+        handler: |method| on(method, command),
         ..STEERING
     },
     Operation {
@@ -98,6 +107,14 @@ async fn interrupt(State(service): State<Service>, Path(id): Path<String>) -> Re
 
 async fn cancel(State(service): State<Service>, Path(id): Path<String>) -> Result<Response, Problem> {
     service.cancel(&id).await.map(accepted)
+}
+
+async fn command(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Json(request): Json<CommandRequest>,
+) -> Result<Response, Problem> {
+    service.slash(&id, &request).await.map(accepted)
 }
 
 async fn model(

@@ -71,7 +71,7 @@ impl Service {
         let limits = self.setup().limits;
         Ok(StartRequest {
             agent: request.agent()?.to_owned(),
-            prompt: Some(request.prompt()?),
+            prompt: request.prompt()?,
             config: request.settings()?,
             fork: request.fork,
             command: request.command.clone(),

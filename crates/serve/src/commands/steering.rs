@@ -8,13 +8,16 @@ use switchboard_agents::Command;
 
 use crate::{
     Problem, Service, foreign,
-    order::{ModeRequest, ModelRequest, OptionRequest},
+    order::{CommandRequest, ModeRequest, ModelRequest, OptionRequest},
     service::Place,
     view::Standing,
 };
 
 /// How long a session may take to hear that it is to end. It will hear of it later, too.
 const HEARING: Duration = Duration::from_secs(2);
+
+/// What stands behind a command has at most so many characters, as a prompt has.
+const LONGEST: usize = 100_000;
 
 impl Service {
     /// Ends a session. One that has ended stays as it is.
@@ -71,6 +74,19 @@ impl Service {
         not_empty("id", &request.id)?;
         let command = Command::SetOption { id: request.id.clone(), value: request.value.clone() };
         self.tell(id, command, "option", Some(request)).await
+    }
+
+    /// Gives the agent one of its slash commands.
+    ///
+    /// # Errors
+    /// If there is no such session, it has ended, or its agent has no such command.
+    pub async fn slash(&self, id: &str, request: &CommandRequest) -> Result<Standing, Problem> {
+        not_empty("name", &request.name)?;
+        if request.arguments.chars().count() > LONGEST {
+            return Err(Problem::bad_field("arguments", "at most 100,000 characters"));
+        }
+        let CommandRequest { name, arguments } = request.clone();
+        self.tell(id, Command::Slash { name, arguments }, "command", Some(request)).await
     }
 
     async fn tell(

@@ -131,7 +131,7 @@ impl Speaker {
         let said = parse::<SlashCommand>(text)?;
         let (name, arguments) = slash(&said)?;
         let (command, request_id) = (format!("/{name}"), said.request_id);
-        let done = self.seat.room.conversation.command(Command::Slash { name, arguments }).await;
+        let done = self.seat.room.conversation.slash(&name, &arguments).await;
         Ok(match done {
             Ok(()) => {
                 let (content, source) = (String::new(), SlashSource::Cli);

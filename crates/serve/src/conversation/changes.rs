@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use switchboard_agents::Command;
 use switchboard_engine::{CommandError, Session};
-use switchboard_event::{ApprovalMode, SandboxMode, SessionConfig};
+use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
 use super::Conversation;
 use crate::{
@@ -33,6 +33,8 @@ pub struct Changes {
     pub writable_roots: Option<Vec<String>>,
     /// Whether what the agent runs may use the network.
     pub network_access: Option<bool>,
+    /// MCP servers that the agent gets beside its own, in place of those that it was given before.
+    pub mcp_servers: Option<BTreeMap<String, McpServerConfig>>,
 }
 
 impl Changes {
@@ -50,6 +52,7 @@ impl Changes {
         news(&mut self.sandbox_mode, held.sandbox_mode.as_ref());
         news(&mut self.writable_roots, held.writable_roots.as_ref());
         news(&mut self.network_access, held.network_access.as_ref());
+        news(&mut self.mcp_servers, Some(&held.mcp_servers));
         self.options.retain(|id, value| held.options.get(id) != Some(value));
         self
     }
@@ -61,6 +64,7 @@ impl Changes {
             || self.sandbox_mode.is_some()
             || self.writable_roots.is_some()
             || self.network_access.is_some()
+            || self.mcp_servers.is_some()
     }
 
     fn is_empty(&self) -> bool {
@@ -78,6 +82,7 @@ impl Changes {
             sandbox_mode: self.sandbox_mode,
             writable_roots: self.writable_roots.clone(),
             network_access: self.network_access,
+            mcp_servers: self.mcp_servers.clone().unwrap_or_default(),
             ..SessionConfig::default()
         }
     }

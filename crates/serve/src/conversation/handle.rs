@@ -13,7 +13,7 @@ use crate::{
     Problem, Service,
     commands::Answered,
     feed::Begin,
-    order::{ApprovalAnswer, ImageData, PromptRequest},
+    order::{ApprovalAnswer, CommandRequest, ImageData, PromptRequest},
     service::Place,
 };
 
@@ -96,17 +96,14 @@ impl Conversation {
         }
     }
 
-    /// Tells the running agent something; one that does not run is started first.
+    /// Gives the agent one of its slash commands. A session that has ended is resumed.
     ///
     /// # Errors
-    /// If the agent cannot do it, or another process runs it.
-    pub async fn command(&self, command: Command) -> Result<(), Problem> {
+    /// If the agent cannot be started, or has no such command.
+    pub async fn slash(&self, name: &str, arguments: &str) -> Result<(), Problem> {
         self.wake().await?;
-        match self.service().place(self.id()).await? {
-            Place::Here(session) => Ok(session.command(command).await?),
-            Place::Elsewhere(_) => Err(Problem::conflict("elsewhere", "another process runs the session")),
-            Place::Ended(_) => Err(CommandError::Ended.into()),
-        }
+        let request = CommandRequest { name: name.to_owned(), arguments: arguments.to_owned() };
+        self.service().slash(self.id(), &request).await.map(drop)
     }
 
     /// Stops the turn; the session goes on.

@@ -44,6 +44,17 @@ impl Service {
         Ok(Conversation::new(self.clone(), stored.id.clone(), agent))
     }
 
+    /// Opens a copy of a session that has had a turn, as a session of its own.
+    ///
+    /// # Errors
+    /// If there is none, or its agent cannot continue a copy.
+    pub async fn copy(&self, id: &str, config: SessionConfig) -> Result<Conversation, Problem> {
+        let stored = self.stored(id).await?;
+        let wanted = StartRequest { config, fork: true, ..self.staying() };
+        let session = self.resume(&stored, wanted).await?;
+        Ok(Conversation::new(self.clone(), session.id().clone(), session.agent()))
+    }
+
     /// Puts a session away, or takes it out again.
     ///
     /// # Errors

@@ -67,9 +67,10 @@ impl SessionRequest {
     /// The prompt.
     ///
     /// # Errors
-    /// If it is too long, or an image is none.
-    pub fn prompt(&self) -> Result<Prompt, Problem> {
-        prompt(&self.prompt, &self.images)
+    /// If it is too long, or an image is none. Only a new session that stays open may have none.
+    pub fn prompt(&self) -> Result<Option<Prompt>, Problem> {
+        let none = self.prompt.is_empty() && self.images.is_empty() && self.stay && self.session_id.is_none();
+        if none { Ok(None) } else { prompt(&self.prompt, &self.images).map(Some) }
     }
 
     /// The rest of what can be wrong.

@@ -13,6 +13,7 @@ use serde_json::{Value, value::RawValue};
 use switchboard_event::SessionConfig;
 
 pub use run::RunRequest;
+pub(crate) use shape::agent_name;
 
 /// A body with images, as base64, and the rest beside them.
 pub const LARGEST_BODY: usize = 32 << 20;
@@ -30,7 +31,8 @@ pub struct SessionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "shape::agent_name")]
     pub agent_id: Option<String>,
-    /// What to do: 1 to 100,000 characters.
+    /// What to do: 1 to 100,000 characters. A session that stays open may begin without.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = 100_000))]
     pub prompt: String,
     /// What the work belongs to; stored and shown.
@@ -133,6 +135,13 @@ pub enum ApprovalDecision {
     Cancel,
 }
 
+/// Whether a session is put away.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ArchiveRequest {
+    /// It is.
+    pub archived: bool,
+}
+
 /// The model to use from now on.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRequest {
@@ -147,6 +156,18 @@ pub struct ModeRequest {
     /// Its name.
     #[schemars(length(min = 1, max = 1000))]
     pub mode: String,
+}
+
+/// A slash command of the agent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRequest {
+    /// Its name, without the slash.
+    #[schemars(length(min = 1, max = 1000))]
+    pub name: String,
+    /// What stands behind it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 100_000))]
+    pub arguments: String,
 }
 
 /// One of the agent's own selectors.

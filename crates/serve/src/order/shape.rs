@@ -28,6 +28,13 @@ pub fn named_agent(schema: &mut Schema) {
     let copied = json!({ "required": ["fork"], "properties": { "fork": { "const": true } } });
     schema.insert("if".to_owned(), copied);
     schema.insert("then".to_owned(), named("sessionId"));
+    // Only a new session that stays can do without a prompt.
+    let stays = json!({ "required": ["stay"], "properties": { "stay": { "const": true }, "sessionId": { "type": "null" },
+        "images": { "maxItems": 0 } } });
+    schema.insert("allOf".to_owned(), json!([{ "anyOf": [{ "required": ["prompt"] }, stays] }]));
+    if let Some(prompt) = schema.pointer_mut("/properties/prompt").and_then(Value::as_object_mut) {
+        prompt.remove("default");
+    }
 }
 
 /// The settings, with the bounds that requests have to keep.

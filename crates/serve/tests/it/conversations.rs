@@ -167,3 +167,17 @@ async fn folders_beside_the_workspace_are_below_the_roots_too() {
     let refused = rig.service.converse(opening).await.map(drop).unwrap_err();
     assert_eq!(refused.code, "outside_roots");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slash_commands_are_the_agents_own() {
+    let rig = Rig::new();
+    let conversation = open(&rig.service).await;
+    let mut told = Told::of(&conversation).await;
+    assert!(conversation.ready().await);
+    let known = conversation.info().await.unwrap().commands;
+    let name = &known.first().unwrap().name;
+    conversation.slash(name, "").await.unwrap();
+    told.next("turn.completed").await;
+    let refused = conversation.slash("no-such-command", "").await.unwrap_err();
+    assert_eq!(refused.code, "unsupported", "{refused:?}");
+}

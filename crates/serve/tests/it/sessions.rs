@@ -149,3 +149,45 @@ async fn a_limit_of_time_ends_a_session() {
     };
     assert_eq!((&view["state"], &view["reason"]), (&json!("failed"), &json!("timeout")));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_stays_may_begin_without_a_prompt() {
+    let rig = Rig::new();
+    let started = rig.post("/api/sessions", json!({ "agentType": "script", "stay": true })).await;
+    assert_eq!(started.status, 201, "{started:?}");
+    let id = started.body["id"].as_str().unwrap().to_owned();
+    let prompted = rig.post(&format!("/api/sessions/{id}/prompt"), json!({ "prompt": "text hello" })).await;
+    assert_eq!(prompted.status, 202, "{prompted:?}");
+    for body in [
+        json!({ "agentType": "script" }),
+        json!({ "agentType": "script", "prompt": "", "stay": false }),
+        json!({ "sessionId": id, "stay": true }),
+    ] {
+        let refused = rig.post("/api/sessions", body.clone()).await;
+        assert_eq!((refused.status, refused.code()), (400, "bad_field"), "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_put_away_is_left_out_of_lists_that_want_it_so() {
+    let rig = Rig::new();
+    let (kept, away) = (rig.start("echo", "one").await, rig.start("echo", "two").await);
+    let path = format!("/api/sessions/{away}/archive");
+    let answer = rig.post(&path, json!({ "archived": true })).await;
+    assert_eq!((answer.status, &answer.body["archived"]), (200, &json!(true)));
+    let ids = async |query: &str| {
+        let list = rig.get(&format!("/api/sessions{query}")).await.body;
+        list["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids("?archived=false").await, [kept.as_str()]);
+    assert_eq!(ids("?archived=true").await, [away.as_str()]);
+    assert_eq!(ids("").await, [away.as_str(), kept.as_str()]);
+    rig.post(&path, json!({ "archived": false })).await;
+    assert_eq!(ids("?archived=true").await, Vec::<String>::new());
+    assert_eq!(rig.post("/api/sessions/nope/archive", json!({ "archived": true })).await.status, 404);
+}

@@ -5,6 +5,7 @@ pub mod fuzz;
 pub mod list;
 pub mod load;
 pub mod model;
+pub mod recorded;
 pub mod soak;
 pub mod stage;
 pub mod stream;

@@ -17,7 +17,7 @@ use crate::verdict::verdict;
 const PLAIN_AGENTS: &[&str] = &["acp", "board", "echo", "script"];
 
 /// Dialects that are called by a word which other protocols use too.
-const PLAIN_DIALECTS: &[&str] = &["board", "events", "message"];
+const PLAIN_DIALECTS: &[&str] = &["acp", "board", "events", "message"];
 
 /// Folders of the agents crate that are no agents.
 const NO_AGENTS: &[&str] = &["scribe"];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Decider, EndReason, Field, Level, Outcome, RequestOpened, Topic};
+use switchboard_event::{Decider, EndReason, Field, Level, Outcome, RequestOpened, Resumed, Topic};
 
 use super::{DeltaMeta, ThreadInfo, TurnError, TurnId};
 
@@ -73,6 +73,31 @@ pub struct NoticeParams<'a> {
 pub struct ThreadUpdated<'a> {
     pub thread_id: &'a str,
     pub info: ThreadInfo<'a>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<UpdateMeta<'a>>,
+}
+
+/// What a process of the agent that has begun says about the thread.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateMeta<'a> {
+    /// The agent's own id of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<&'a str>,
+    /// Which process of the thread, from 1.
+    pub run: u32,
+    /// What it continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<&'a Resumed>,
+    /// Empty where it is not known.
+    pub model_provider: &'a str,
+}
+
+/// All that has happened in a thread is told; what follows happens now.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplayCompleted<'a> {
+    pub thread_id: &'a str,
 }
 
 /// The agent's process ended. The thread can be resumed.

@@ -169,9 +169,21 @@ pub enum McpStatus {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
-    Text { text: String },
-    Image { url: String },
-    LocalImage { path: String },
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// An image, by its address.
+    Image {
+        /// A `data:` address of an agent's or a client's; of an agent's also any other.
+        url: String,
+    },
+    /// An image, by its file.
+    LocalImage {
+        /// The file, absolute.
+        path: String,
+    },
 }
 
 /// The change of one file.

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::{
     CommandApproval, FileChangeApproval, Growth, ItemDelta, ItemNotification, NoticeParams, OpenRequest, PlanUpdated,
-    Progress, Resolved, ThreadEnded, ThreadStarted, ThreadUpdated, TokenUsageUpdated, TurnNotification,
+    Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadStarted, ThreadUpdated, TokenUsageUpdated,
+    TurnNotification,
 };
 
 /// A message that needs no response.
@@ -69,10 +70,14 @@ pub enum Notification<'a> {
     /// Ours: a request needs no answer any more.
     #[serde(rename = "switchboard/requestResolved")]
     Resolved(Resolved<'a>),
+    /// Ours: the history of a resumed thread was told.
+    #[serde(rename = "switchboard/replayCompleted")]
+    ReplayCompleted(ReplayCompleted<'a>),
 }
 
 /// A message that waits for a response with the same `id`.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ServerRequest")]
 pub struct Request<'a> {
     /// What the response is to carry.
     pub id: &'a str,
@@ -86,9 +91,11 @@ pub struct Request<'a> {
 #[serde(tag = "method", content = "params")]
 pub enum RequestMethod<'a> {
     /// May this command run?
+    #[schemars(title = "CommandApprovalRequest")]
     #[serde(rename = "item/commandExecution/requestApproval")]
     Command(CommandApproval<'a>),
     /// May these files change?
+    #[schemars(title = "FileChangeApprovalRequest")]
     #[serde(rename = "item/fileChange/requestApproval")]
     FileChange(FileChangeApproval<'a>),
     /// Ours: anything else.

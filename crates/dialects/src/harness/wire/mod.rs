@@ -1,17 +1,35 @@
-//! The messages of the agent's side, as the specification has them. What is ours is marked: `_meta`, which any
-//! object may carry, the methods that begin with `switchboard/`, and two types of item.
+//! The messages of both sides, as the specification has them. What is ours is marked: `_meta`, which any object may
+//! carry, the methods that begin with `switchboard/`, two types of item, and some parameters.
 
+mod answer;
 mod approval;
+mod call;
 mod delta;
+mod error;
 mod extension;
 mod item;
 mod message;
+mod reply;
 mod thread;
 mod turn;
 
+pub use answer::{
+    AgentInfo, Capabilities, ConfigListResult, ConfigMeta, ConfigReadResult, Done, InitializeResult, ModelListResult,
+    ThreadListResult, ThreadResumeResult, ThreadStartResult, TurnStartResult,
+};
+pub use call::{
+    ApprovalPolicy, ClientCapabilities, ClientInfo, ConfigListParams, ConfigSetParams, InitializeParams,
+    InitializedParams, ModelListParams, NetworkAccess, SandboxPolicy, ThreadArchiveParams, ThreadListParams,
+    ThreadResumeParams, ThreadStartParams, TurnInterruptParams, TurnStartParams,
+};
+pub use error::{ErrorData, RpcError, code};
+pub use reply::{ApprovalResponse, Decision, RequestResponse, ResponseOutcome};
+
 pub use approval::{ApprovalMeta, CommandApproval, FileChangeApproval};
 pub use delta::{DeltaMeta, ItemDelta};
-pub use extension::{Growth, NoticeParams, OpenRequest, Progress, Resolved, ThreadEnded, ThreadUpdated};
+pub use extension::{
+    Growth, NoticeParams, OpenRequest, Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadUpdated,
+};
 pub use item::{
     ChangeMeta, FileChangeKind, FileUpdateChange, ItemBody, ItemMeta, ItemStatus, McpStatus, PlanEntry, StepStatus,
     SubagentRole, ThreadItem, UserInput,

@@ -17,6 +17,7 @@ pub struct ThreadStarted<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread<'a> {
+    /// Its id.
     pub id: &'a str,
     /// A short summary; empty where nothing was said yet.
     pub preview: &'a str,
@@ -24,17 +25,20 @@ pub struct Thread<'a> {
     pub model_provider: &'a str,
     /// Seconds since 1970.
     pub created_at: i64,
+    /// What else is known about it.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<ThreadMeta<'a>>,
 }
 
 /// What else is known about a thread.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadMeta<'a> {
+    /// The agent.
     pub agent: &'a str,
     /// Which process of the thread, from 1.
-    pub run: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<u32>,
     /// The agent's own id of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<&'a str>,
@@ -42,7 +46,26 @@ pub struct ThreadMeta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<&'a Resumed>,
     /// What the agent said about itself.
-    pub info: ThreadInfo<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub info: Option<ThreadInfo<'a>>,
+    /// The folder that it works in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<&'a str>,
+    /// What it is doing, or what became of it: `running`, `waiting`, `idle`, `done`, `failed`, `cancelled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'a str>,
+    /// What to call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'a str>,
+    /// How many turns it had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// When something happened last, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<i64>,
+    /// It was put away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// What an agent says about itself. What is not known, or did not change, is not there.
@@ -87,28 +110,39 @@ pub struct ThreadInfo<'a> {
 }
 
 /// A model that can be set.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model<'a> {
+    /// What to set.
     pub id: &'a str,
+    /// What to show.
     pub display_name: &'a str,
+    /// What it is good for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'a str>,
+    /// It is used where none is named.
     pub is_default: bool,
 }
 
 /// A setting with a fixed list of values.
 #[derive(Serialize, JsonSchema)]
 pub struct ConfigOption<'a> {
+    /// What sort it is.
     #[serde(rename = "type")]
     pub kind: ConfigKind,
+    /// What to set.
     pub id: &'a str,
+    /// What to show.
     pub name: &'a str,
+    /// What it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'a str>,
+    /// Where it belongs in a list of settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<&'a str>,
+    /// The values it can have.
     pub options: Vec<ConfigSelectOption<'a>>,
+    /// The value it has.
     pub value: &'a str,
 }
 

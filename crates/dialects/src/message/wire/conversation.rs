@@ -7,6 +7,7 @@ use super::{Dropped, EndStatus, Place, TeamType};
 
 /// What the agent said, thought or called.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AssistantMetadata")]
 pub struct Assistant<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -40,6 +41,7 @@ pub struct Assistant<'a> {
 
 /// A piece of what the agent is saying or thinking.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StreamEventMetadata")]
 pub struct StreamEvent<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -57,6 +59,7 @@ pub enum EventType {
 
 /// What the user said.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UserMessageMetadata")]
 pub struct UserMessage<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,

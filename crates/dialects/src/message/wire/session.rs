@@ -14,6 +14,7 @@ use super::{Failure, FileChange, Place, Remark};
 
 /// A run of the session began.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionInitMetadata")]
 pub struct SessionInit<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -92,6 +93,7 @@ impl<'a> From<&'a Info> for Facts<'a> {
 
 /// The session is set up differently; only what changed is there.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ConfigurationChangeMetadata")]
 pub struct ConfigurationChange<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -105,6 +107,7 @@ pub struct ConfigurationChange<'a> {
 
 /// Something happened to the session or to its history.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionLifecycleMetadata")]
 pub struct SessionLifecycle<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -156,6 +159,7 @@ pub enum LifecycleSubtype {
 
 /// The agent asks.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PermissionRequestMetadata")]
 pub struct PermissionRequest<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -206,6 +210,7 @@ pub enum RequestSubtype {
 
 /// What the agent was answered.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PermissionResponseMetadata")]
 pub struct PermissionResponse<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,

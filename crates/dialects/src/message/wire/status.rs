@@ -9,6 +9,7 @@ use super::{Failure, Place, Remark, Tokens};
 
 /// What the session is doing.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatusChangeMetadata")]
 pub struct StatusChange<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -79,6 +80,7 @@ pub enum StatusSubtype {
 
 /// A turn ended.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ResultMetadata")]
 pub struct TurnResult<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -118,6 +120,7 @@ pub struct Denial<'a> {
 
 /// Logging in.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthStatusMetadata")]
 pub struct AuthStatus<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -129,6 +132,7 @@ pub struct AuthStatus<'a> {
 
 /// Talk between host and agent.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ControlResponseMetadata")]
 pub struct ControlResponse<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -140,6 +144,7 @@ pub struct ControlResponse<'a> {
 
 /// Somebody interrupted the turn.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "InterruptMetadata")]
 pub struct Interrupt<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -149,6 +154,7 @@ pub struct Interrupt<'a> {
 
 /// Anything else.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UnknownMetadata")]
 pub struct Unknown<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,

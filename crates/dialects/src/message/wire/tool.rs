@@ -37,6 +37,7 @@ pub enum TeamType {
 
 /// A tool is going on.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ToolProgressMetadata")]
 pub struct ToolProgress<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,
@@ -71,6 +72,7 @@ pub enum ProgressStatus {
 
 /// A tool came to its end, or several tools in a few words.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ToolUseSummaryMetadata")]
 pub struct ToolUseSummary<'a> {
     #[serde(flatten)]
     pub place: Place<'a>,

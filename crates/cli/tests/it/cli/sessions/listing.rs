@@ -60,6 +60,14 @@ fn a_list_can_be_narrowed() {
     assert!(cut.stderr.contains("--all") && cut.stdout.lines().count() == 2, "{}{}", cut.stdout, cut.stderr);
     assert_eq!(folder.sessions(&["list", "--text", "nothing of the kind"]).told(), "no such session\n");
     folder.sessions(&["list", "--state", "nonsense"]).fails(2);
+
+    assert!(folder.sessions(&["archive", "last"]).told().starts_with("put away "));
+    assert_eq!(prompts(&["--limit", "1"]), ["text pear"]);
+    assert_eq!(prompts(&["--archived"]), ["fail plum"]);
+    let id = folder.sessions(&["list", "--archived", "--json"]).ok();
+    let id = serde_json::from_str::<Value>(&id).unwrap()["id"].as_str().unwrap().to_owned();
+    assert!(folder.sessions(&["archive", "--undo", &id]).told().starts_with("took out "));
+    assert_eq!(prompts(&["--limit", "1"]), ["fail plum"]);
 }
 
 #[test]

@@ -1,0 +1,3 @@
+//! The Agent Client Protocol, held against the types and the client of those who made it.
+
+mod messages;

@@ -1,0 +1,154 @@
+//! What the protocol has no word for where nobody asked: extensions, which a client that does not know them ignores.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchboard_event::{Decider, EndReason, ErrorCode, Origin, Outcome};
+
+use super::StopReason;
+
+/// A run of the agent began.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionStarted<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// Which run of the session this is, from 1.
+    pub run: u32,
+    /// The agent's own id of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_session_id: Option<&'a str>,
+    /// The folder it works in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<&'a str>,
+}
+
+/// A run of the agent ended.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEnded<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// How it ended.
+    pub reason: EndReason,
+    /// Why, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure<'a>>,
+}
+
+/// What went wrong.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure<'a> {
+    /// What a person is told.
+    pub message: &'a str,
+    /// One of our codes.
+    pub code: ErrorCode,
+    /// The provider's HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
+    /// Trying again may help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
+}
+
+/// A turn began.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStarted<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// The turn.
+    pub turn: u32,
+    /// What began it.
+    pub origin: Origin,
+}
+
+/// A turn ended.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnCompleted<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// The turn.
+    pub turn: u32,
+    /// Why it ended; not said of one that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure<'a>>,
+    /// What it used.
+    pub usage: TokenUsage,
+    /// What the agent says it cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// Tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsage {
+    /// All of them.
+    pub total_tokens: u64,
+    /// Of the input, without what was read from a cache or written to one.
+    pub input_tokens: u64,
+    /// Of the output, thoughts included.
+    pub output_tokens: u64,
+    /// Of the output, thoughts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thought_tokens: Option<u64>,
+    /// Of the input, read from a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_read_tokens: Option<u64>,
+    /// Of the input, written to a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_write_tokens: Option<u64>,
+}
+
+/// A request needs no answer any more.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestResolved<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// The id of the request.
+    pub request_id: &'a str,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Who decided.
+    pub by: Decider,
+}
+
+/// What a subagent said, thought or was told.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentSaid<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// The tool call under which it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<&'a str>,
+    /// Its own thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<&'a str>,
+    /// The message.
+    pub message_id: &'a str,
+    /// Whose words they are.
+    pub role: SubagentRole,
+    /// All of it, at once.
+    pub text: &'a str,
+}
+
+/// Whose words they are.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SubagentRole {
+    /// It says this.
+    Agent,
+    /// It thinks this.
+    Thought,
+    /// It is told this.
+    User,
+}

@@ -1,0 +1,356 @@
+//! What a client sends: a line, read as a request, a notification or a response. Not what is done about it.
+
+use std::borrow::Cow;
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::RawValue;
+use switchboard_event::raw_string;
+
+use super::wire::{
+    ConfigListParams, ConfigSetParams, InitializeParams, ModelListParams, RpcError, ThreadArchiveParams,
+    ThreadListParams, ThreadResumeParams, ThreadStartParams, TurnInterruptParams, TurnStartParams, code,
+};
+
+/// A message of a client.
+#[derive(Debug)]
+pub enum Incoming {
+    /// It wants something, and an answer.
+    Request {
+        /// What the answer is to carry.
+        id: RequestId,
+        /// What it wants.
+        method: String,
+        /// How.
+        params: Option<Box<RawValue>>,
+    },
+    /// It tells something, and wants no answer.
+    Notification {
+        /// What it tells.
+        method: String,
+    },
+    /// It responds to what the agent asked.
+    Response {
+        /// What it responds to.
+        id: RequestId,
+        /// What it says; an error's message if it says no.
+        result: Result<Box<RawValue>, String>,
+    },
+}
+
+/// The id of a message: a text or a number, given back as it came.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct RequestId(Box<RawValue>);
+
+/// A line that is no message, and what the client is told.
+#[derive(Debug)]
+pub struct Refused {
+    /// The id of the message, if it has one.
+    pub id: Option<RequestId>,
+    /// What is wrong with it.
+    pub error: RpcError,
+}
+
+impl RequestId {
+    /// An id of ours.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self(raw_string(text))
+    }
+
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        serde_json::from_str(self.0.get()).ok()
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        let fits = json.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
+        fits.then(|| Self(json.to_owned()))
+    }
+}
+
+/// What may stand in a message, not looked at yet.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "given")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    error: Option<&'a RawValue>,
+}
+
+/// A field that is `null` is there, too.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+impl Incoming {
+    /// Reads a line; nothing if it is blank.
+    ///
+    /// # Errors
+    /// If it is not JSON, or no message.
+    pub fn read(line: &[u8]) -> Result<Option<Self>, Refused> {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let envelope = if line.starts_with(b"{") { serde_json::from_slice::<Envelope<'_>>(line).ok() } else { None };
+        match envelope {
+            Some(envelope) => envelope.open().map(Some),
+            None if serde_json::from_slice::<IgnoredAny>(line).is_ok() && std::str::from_utf8(line).is_ok() => {
+                Err(refused(None, "a message is an object, with each of its fields once"))
+            }
+            None => {
+                let error = RpcError::new(code::PARSE_ERROR, "this is not JSON: one message a line");
+                Err(Refused { id: None, error })
+            }
+        }
+    }
+}
+
+impl Envelope<'_> {
+    fn open(self) -> Result<Incoming, Refused> {
+        let id = self.id.map(RequestId::read);
+        if id.as_ref().is_some_and(Option::is_none) {
+            return Err(refused(None, "id: a text or a number"));
+        }
+        let id = id.flatten();
+        match (self.method, self.result, self.error) {
+            (Some(method), None, None) => requested(id, method, self.params),
+            (None, Some(result), None) => responded(id, Ok(result.to_owned())),
+            (None, None, Some(error)) => responded(id, Err(message(error))),
+            (Some(_), _, _) => Err(refused(None, "a message with a method has neither a result nor an error")),
+            (None, Some(_), Some(_)) => Err(refused(None, "a response has a result or an error, not both")),
+            (None, None, None) => Err(refused(id, "a message has a method, a result or an error")),
+        }
+    }
+}
+
+fn requested(id: Option<RequestId>, method: &RawValue, params: Option<&RawValue>) -> Result<Incoming, Refused> {
+    let Ok(method) = serde_json::from_str::<String>(method.get()) else {
+        return Err(refused(id, "method: a text"));
+    };
+    Ok(match id {
+        Some(id) => Incoming::Request { id, method, params: params.map(RawValue::to_owned) },
+        None => Incoming::Notification { method },
+    })
+}
+
+fn responded(id: Option<RequestId>, result: Result<Box<RawValue>, String>) -> Result<Incoming, Refused> {
+    match id {
+        Some(id) => Ok(Incoming::Response { id, result }),
+        None => Err(refused(None, "a response has the id of what it responds to")),
+    }
+}
+
+/// What an error says, whatever shape it has.
+fn message(error: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct Told<'a> {
+        #[serde(borrow)]
+        message: Cow<'a, str>,
+    }
+    let told = serde_json::from_str::<Told<'_>>(error.get());
+    told.map_or_else(|_| error.get().to_owned(), |told| told.message.into_owned())
+}
+
+fn refused(id: Option<RequestId>, why: &str) -> Refused {
+    Refused { id, error: RpcError::new(code::INVALID_REQUEST, why) }
+}
+
+/// The requests, in one place: their names, and the types of their parameters.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ty),)*) => {
+        /// What a client wants.
+        #[derive(Clone, Debug, schemars::JsonSchema)]
+        #[schemars(rename = "ClientRequest", tag = "method", content = "params")]
+        pub enum Call {
+            $($(#[$doc])* #[schemars(rename = $name)] $variant($params),)*
+        }
+
+        /// The methods that a client can call.
+        pub const METHODS: &[&str] = &[$($name),*];
+
+        impl Call {
+            /// Reads the parameters of a method.
+            ///
+            /// # Errors
+            /// If there is no such method, or its parameters make no sense.
+            pub fn read(method: &str, params: Option<&RawValue>) -> Result<Self, RpcError> {
+                match method {
+                    $($name => read_params::<$params>(params).map(Self::$variant),)*
+                    _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method `{method}`"))),
+                }
+            }
+        }
+    };
+}
+
+calls! {
+    /// The first of all.
+    "initialize" => Initialize(InitializeParams),
+    /// Begin a thread.
+    "thread/start" => ThreadStart(ThreadStartParams),
+    /// Go on with a thread: its history comes first.
+    "thread/resume" => ThreadResume(ThreadResumeParams),
+    /// List threads, newest first.
+    "thread/list" => ThreadList(ThreadListParams),
+    /// Put a thread away.
+    "thread/archive" => ThreadArchive(ThreadArchiveParams),
+    /// Ours: take it out again.
+    "thread/unarchive" => ThreadUnarchive(ThreadArchiveParams),
+    /// Give the agent a prompt.
+    "turn/start" => TurnStart(TurnStartParams),
+    /// Stop a turn.
+    "turn/interrupt" => TurnInterrupt(TurnInterruptParams),
+    /// List models.
+    "model/list" => ModelList(ModelListParams),
+    /// List selectors.
+    "config/list" => ConfigList(ConfigListParams),
+    /// Set a selector.
+    "config/set" => ConfigSet(ConfigSetParams),
+    /// Read the settings that hold.
+    "config/read" => ConfigRead(ConfigListParams),
+}
+
+impl Call {
+    /// The thread that it is about: what is about one thread is done in its order.
+    #[must_use]
+    pub fn thread(&self) -> Option<&str> {
+        match self {
+            Self::ThreadResume(params) => Some(&params.thread_id),
+            Self::ThreadArchive(params) | Self::ThreadUnarchive(params) => Some(&params.thread_id),
+            Self::TurnStart(params) => Some(&params.thread_id),
+            Self::TurnInterrupt(params) => Some(&params.thread_id),
+            Self::ModelList(params) => params.thread_id.as_deref(),
+            Self::ConfigList(params) | Self::ConfigRead(params) => params.thread_id.as_deref(),
+            Self::ConfigSet(params) => params.thread_id.as_deref(),
+            Self::Initialize(_) | Self::ThreadStart(_) | Self::ThreadList(_) => None,
+        }
+    }
+}
+
+/// Parameters that are not there are as good as none.
+fn read_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, RpcError> {
+    let json = params.map(RawValue::get).filter(|json| *json != "null").unwrap_or("{}");
+    if !json.starts_with('{') {
+        return Err(RpcError::bad_params("params: an object"));
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let cause = plain(&error.into_inner());
+        RpcError::bad_params(if path == "." { cause } else { format!("{path}: {cause}") })
+    })
+}
+
+/// What serde says, without the place in a text that the client did not write line by line.
+fn plain(cause: &serde_json::Error) -> String {
+    let text = cause.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(text, _)| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_of(line: &[u8]) -> Option<i32> {
+        Incoming::read(line).err().map(|refused| refused.error.code)
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_by_its_kind() {
+        for line in ["{nope", "{", "\"", "nul", "{\"id\":1} x", "{\"method\":}", "}", "[1,", "\u{1}"] {
+            assert_eq!(code_of(line.as_bytes()), Some(code::PARSE_ERROR), "{line}");
+        }
+        for line in [&b"\xff"[..], b"{\"id\":\"\xff\"}", b"\"\xc3\""] {
+            assert_eq!(code_of(line), Some(code::PARSE_ERROR), "{line:?}");
+        }
+        for line in [
+            "[]",
+            "7",
+            "null",
+            "\"text\"",
+            "{}",
+            r#"[1,"thread/list",{}]"#,
+            r#"{"id":null,"method":"x"}"#,
+            r#"{"id":{},"method":"x"}"#,
+            r#"{"id":true,"method":"x"}"#,
+            r#"{"id":1,"method":7}"#,
+            r#"{"id":1,"method":"x","result":1}"#,
+            r#"{"id":1,"result":1,"error":{}}"#,
+            r#"{"id":1,"id":2,"method":"x"}"#,
+            r#"{"result":1}"#,
+            r#"{"id":1,"params":{}}"#,
+        ] {
+            assert_eq!(code_of(line.as_bytes()), Some(code::INVALID_REQUEST), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_carries_the_id_of_what_was_to_be_a_request() {
+        let id = |line: &str| Incoming::read(line.as_bytes()).unwrap_err().id.map(|id| id.0.get().to_owned());
+        assert_eq!(id(r#"{"id":999,"params":{}}"#).as_deref(), Some("999"));
+        assert_eq!(id(r#"{"id":"a","method":[]}"#).as_deref(), Some("\"a\""));
+        // The id of a response is one of ours, and an answer to it would be taken for an answer to theirs.
+        assert_eq!(id(r#"{"id":"a","result":1,"error":1}"#), None);
+    }
+
+    #[test]
+    fn messages_are_read() {
+        let read = |line: &str| Incoming::read(line.as_bytes()).unwrap();
+        assert!(read("").is_none() && read(" \t\r").is_none());
+        match read(r#" {"jsonrpc":"2.0","id":"a\u0062","method":"thread/list","params":null}"#) {
+            Some(Incoming::Request { id, method, .. }) => {
+                assert_eq!((id.text().as_deref(), method.as_str()), (Some("ab"), "thread/list"));
+                assert_eq!(serde_json::to_string(&id).unwrap(), r#""a\u0062""#);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(read(r#"{"method":"initialized"}"#), Some(Incoming::Notification { .. })));
+        assert!(matches!(read(r#"{"id":1,"result":null}"#), Some(Incoming::Response { result: Ok(_), .. })));
+        for (line, said) in
+            [(r#"{"id":1,"error":{"code":1,"message":"no"}}"#, "no"), (r#"{"id":1,"error":"never"}"#, "\"never\"")]
+        {
+            match read(line) {
+                Some(Incoming::Response { result: Err(message), .. }) => assert_eq!(message, said),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_name_the_field() {
+        let read = |method: &str, params: &str| {
+            let params = RawValue::from_string(params.to_owned()).unwrap();
+            Call::read(method, Some(&params)).map(drop).map_err(|error| (error.code, error.message))
+        };
+        assert_eq!(read("no/such", "{}").unwrap_err().0, code::METHOD_NOT_FOUND);
+        for (method, params, part) in [
+            ("turn/start", r#"{"threadId":7}"#, "threadId: invalid type"),
+            ("turn/start", r#"{"threadId":"x","input":[{"type":"smell"}]}"#, "input[0].type"),
+            ("turn/start", r#"{"threadId":"x","input":[],"config":{"a":1}}"#, "config.a"),
+            ("turn/start", r#"{"threadId":"x","input":[],"sandboxPolicy":{"type":"none"}}"#, "sandboxPolicy.type"),
+            ("thread/start", r#"{"approvalPolicy":"sometimes"}"#, "approvalPolicy"),
+            ("thread/list", r#"{"limit":-1}"#, "limit"),
+            ("thread/list", "[]", "params: an object"),
+            ("initialize", "{}", "missing field `clientInfo`"),
+        ] {
+            let (number, message) = read(method, params).unwrap_err();
+            assert_eq!(number, code::INVALID_PARAMS, "{params}");
+            assert!(message.contains(part), "{params}: {message}");
+        }
+        assert!(read("thread/list", "null").is_ok() && Call::read("thread/list", None).is_ok());
+        let known = r#"{"threadId":"x","input":[{"type":"text","text":"t"}],"model":null,"novelty":1}"#;
+        assert!(read("turn/start", known).is_ok());
+    }
+}

@@ -1,0 +1,135 @@
+//! What an editor says in a prompt: text, images, files that it gives or names. Agents take text and images.
+
+use agent_client_protocol::{
+    Result,
+    v1::schema::{ContentBlock, EmbeddedResource, EmbeddedResourceResource, ResourceLink},
+};
+use switchboard_agents::{Image, Prompt};
+
+use super::errors;
+
+/// A prompt of these blocks.
+pub fn prompt(blocks: &[ContentBlock]) -> Result<Prompt> {
+    let mut prompt = Prompt::default();
+    let mut given = Vec::new();
+    for block in blocks {
+        match block {
+            ContentBlock::Text(text) => prompt.text.push_str(&text.text),
+            ContentBlock::Image(image) => {
+                prompt.images.push(Image { media_type: image.mime_type.clone(), data: image.data.clone(), path: None })
+            }
+            ContentBlock::ResourceLink(link) => prompt.text.push_str(&named(link)),
+            ContentBlock::Resource(resource) => {
+                prompt.text.push_str(&format!("@{}", place(uri(resource))));
+                given.push(resource);
+            }
+            ContentBlock::Audio(_) => return Err(errors::invalid("agents take no audio")),
+            _ => return Err(errors::invalid("a block of content that is not known")),
+        }
+    }
+    given.into_iter().for_each(|resource| embed(resource, &mut prompt));
+    if prompt.text.trim().is_empty() && prompt.images.is_empty() {
+        return Err(errors::invalid("the prompt is empty"));
+    }
+    Ok(prompt)
+}
+
+/// A file as agents find it: by its path.
+fn named(link: &ResourceLink) -> String {
+    match link.uri.strip_prefix("file://") {
+        Some(path) => format!("@{path}"),
+        None => format!("[{}]({})", link.name, link.uri),
+    }
+}
+
+fn place(uri: &str) -> &str {
+    uri.strip_prefix("file://").unwrap_or(uri)
+}
+
+fn uri(resource: &EmbeddedResource) -> &str {
+    match &resource.resource {
+        EmbeddedResourceResource::TextResourceContents(text) => &text.uri,
+        EmbeddedResourceResource::BlobResourceContents(blob) => &blob.uri,
+        _ => "",
+    }
+}
+
+/// What a file holds stands below the words that speak of it. One that is an image is an image.
+fn embed(resource: &EmbeddedResource, prompt: &mut Prompt) {
+    match &resource.resource {
+        EmbeddedResourceResource::TextResourceContents(text) => {
+            let (place, text) = (place(&text.uri), &text.text);
+            prompt.text.push_str(&format!("\n\n<context ref=\"{place}\">\n{text}\n</context>"));
+        }
+        EmbeddedResourceResource::BlobResourceContents(blob) => {
+            if let Some(media_type) = blob.mime_type.as_deref().filter(|kind| kind.starts_with("image/")) {
+                let (media_type, data) = (media_type.to_owned(), blob.blob.clone());
+                prompt.images.push(Image { media_type, data, path: None });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A slash command: its name and what stands behind it.
+pub fn slash(prompt: &Prompt) -> Option<(&str, &str)> {
+    let typed = prompt.text.trim().strip_prefix('/').filter(|_| prompt.images.is_empty())?;
+    let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    (!name.is_empty()).then_some((name, arguments.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_client_protocol::v1::schema::ContentBlock;
+    use serde_json::{Value, json};
+
+    use super::{prompt, slash};
+
+    fn blocks(blocks: Value) -> Vec<ContentBlock> {
+        serde_json::from_value(blocks).unwrap()
+    }
+
+    #[test]
+    fn text_files_and_images_become_a_prompt() {
+        let prompt = prompt(&blocks(json!([
+            {"type": "text", "text": "Look at "},
+            {"type": "resource_link", "name": "a", "uri": "file:///w/a.rs"},
+            {"type": "text", "text": " and "},
+            {"type": "resource", "resource": {"uri": "file:///w/b.rs", "text": "fn b() {}"}},
+            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "resource", "resource": {"uri": "x:y", "blob": "BBBB", "mimeType": "image/gif"}},
+        ])))
+        .unwrap();
+        assert_eq!(
+            prompt.text,
+            "Look at @/w/a.rs and @/w/b.rs@x:y\n\n<context ref=\"/w/b.rs\">\nfn b() {}\n</context>"
+        );
+        let images: Vec<_> =
+            prompt.images.iter().map(|image| (image.media_type.as_str(), image.data.as_str())).collect();
+        assert_eq!(images, [("image/png", "AAAA"), ("image/gif", "BBBB")]);
+    }
+
+    #[test]
+    fn what_no_agent_takes_is_refused() {
+        for wrong in [
+            json!([]),
+            json!([{"type": "text", "text": " "}]),
+            json!([{"type": "audio", "data": "", "mimeType": "a/b"}]),
+        ] {
+            assert!(prompt(&blocks(wrong.clone())).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_slash_command_has_a_name() {
+        for (text, want) in [
+            ("/compact", Some(("compact", ""))),
+            (" /review the diff ", Some(("review", "the diff"))),
+            ("/", None),
+            ("no /command", None),
+        ] {
+            let prompt = prompt(&blocks(json!([{"type": "text", "text": text}]))).unwrap();
+            assert_eq!(slash(&prompt), want, "{text}");
+        }
+    }
+}

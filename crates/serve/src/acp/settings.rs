@@ -1,0 +1,84 @@
+//! `session/set_mode`, `session/set_config_option`, and `session/set_model` of older editors.
+
+use agent_client_protocol::{
+    JsonRpcRequest, JsonRpcResponse, Result,
+    v1::schema::{
+        SessionConfigOption, SessionConfigOptionValue, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
+        SetSessionModeRequest, SetSessionModeResponse,
+    },
+};
+use serde::{Deserialize, Serialize};
+use switchboard_dialects::acp::{ConfigOption, MODE, MODEL, Offered};
+
+use super::{editor::Editor, errors};
+use crate::conversation::{Changes, Conversation};
+
+/// Another model, as editors set it before models were settings like all others.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "session/set_model", response = SetModelResponse)]
+#[serde(rename_all = "camelCase")]
+pub struct SetModelRequest {
+    session_id: String,
+    model_id: String,
+}
+
+/// The model was set.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonRpcResponse)]
+pub struct SetModelResponse {}
+
+impl Editor {
+    pub async fn set_mode(&self, request: &SetSessionModeRequest) -> Result<SetSessionModeResponse> {
+        let open = self.find(&request.session_id.0)?;
+        set(&open.conversation, MODE, &request.mode_id.0).await?;
+        Ok(SetSessionModeResponse::new())
+    }
+
+    pub async fn set_model(&self, request: &SetModelRequest) -> Result<SetModelResponse> {
+        let open = self.find(&request.session_id)?;
+        set(&open.conversation, MODEL, &request.model_id).await?;
+        Ok(SetModelResponse {})
+    }
+
+    pub async fn set_config_option(
+        &self,
+        request: &SetSessionConfigOptionRequest,
+    ) -> Result<SetSessionConfigOptionResponse> {
+        let open = self.find(&request.session_id.0)?;
+        let value = match &request.value {
+            SessionConfigOptionValue::ValueId { value } => value.0.to_string(),
+            SessionConfigOptionValue::Boolean { value } => value.to_string(),
+            _ => return Err(errors::invalid("a value that is not known")),
+        };
+        let options = set(&open.conversation, &request.config_id.0, &value).await?;
+        Ok(SetSessionConfigOptionResponse::new(wire(&options)?))
+    }
+}
+
+/// Sets something to one of the values that the agent offers. Gives all settings as they are now.
+async fn set(conversation: &Conversation, id: &str, value: &str) -> Result<Vec<ConfigOption>> {
+    let mut options = Offered::from(&conversation.info().await?).config_options();
+    let Some(option) = options.iter_mut().find(|option| option.id == id) else {
+        return Err(errors::invalid(format!("the agent has no setting `{id}`")));
+    };
+    if !option.options.iter().any(|known| known.value == value) {
+        let known: Vec<_> = option.options.iter().map(|known| known.value.as_str()).collect();
+        let why = format!("`{value}` is no value of `{id}`: it can be {}", known.join(", "));
+        return Err(errors::invalid(why));
+    }
+    let mut changes = Changes::default();
+    match id {
+        MODE => changes.mode = Some(value.to_owned()),
+        MODEL => changes.model = Some(value.to_owned()),
+        own => drop(changes.options.insert(own.to_owned(), value.to_owned())),
+    }
+    conversation.change(&changes).await?;
+    // The agent confirms it in its own time.
+    value.clone_into(&mut option.current_value);
+    Ok(options)
+}
+
+/// Settings in the protocol's own types.
+pub fn wire(options: &[ConfigOption]) -> Result<Vec<SessionConfigOption>> {
+    let json = serde_json::to_value(options).map_err(agent_client_protocol::Error::into_internal_error)?;
+    serde_json::from_value(json).map_err(agent_client_protocol::Error::into_internal_error)
+}
