@@ -42,6 +42,8 @@ fn unified(recording: &Recording) -> Vec<Unified> {
 struct Heard {
     agents: BTreeSet<&'static str>,
     kinds: BTreeMap<MessageType, BTreeSet<&'static str>>,
+    /// What classifies tool calls and is no message.
+    team_types: BTreeMap<MessageType, BTreeSet<&'static str>>,
     contents: BTreeMap<&'static str, BTreeSet<&'static str>>,
 }
 
@@ -53,6 +55,9 @@ impl Heard {
             heard.agents.insert(agent);
             for message in unified(&recording) {
                 heard.kinds.entry(message.kind).or_default().insert(agent);
+                if let Some(team_type) = message.metadata.text("team_type") {
+                    heard.team_types.entry(MessageType::named(&team_type)).or_default().insert(agent);
+                }
                 for content in message.content.iter().filter_map(content_type) {
                     heard.contents.entry(content).or_default().insert(agent);
                 }
@@ -159,7 +164,10 @@ fn tables() -> String {
     );
     for (specified, ours) in SPECIFIED.iter().zip(ROUTES) {
         let cells = specified.columns().into_iter().chain(ours.columns()).collect::<Vec<_>>().join(" | ");
-        let agents = list(heard.kinds.get(&ours.kind));
+        let agents = match heard.team_types.get(&ours.kind) {
+            Some(agents) => format!("{}, as `team_type`", list(Some(agents))),
+            None => list(heard.kinds.get(&ours.kind)),
+        };
         text.push_str(&format!("| `{}` | {cells} | {agents} |\n", ours.kind.name()));
     }
     text.push_str("\n| content | consumer mapper | in recordings of |\n|---|---|---|\n");
