@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use axum::http::StatusCode;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
-use switchboard_agents::Command;
 use switchboard_dialects::consumer::wire::{
     CLIENT_TYPES, PermissionAnswer, ServerMessage, SetModel, SetPermissionMode, SlashCommand, SlashSource, UserInput,
 };
