@@ -1,4 +1,4 @@
-// One of several consumers of a session: prints what the agent says, allows what it asks, and leaves after the turn.
+// One of several consumers of a session: prints what the agent said and says, allows what it asks, leaves after the turn.
 
 import type { ConsumerCommand, ConsumerMessage } from "@switchboard/protocols/consumers";
 import { session, socket } from "./server.js";
@@ -8,9 +8,8 @@ const send = (command: ConsumerCommand) => wire.send(JSON.stringify(command));
 
 wire.onmessage = ({ data }) => {
   const message = JSON.parse(data) as ConsumerMessage;
-  if (message.type === "assistant") {
-    for (const block of message.message.content) if (block.type === "text") console.log(block.text);
-  } else if (message.type === "permission_request") {
+  (message.type === "message_history" ? message.messages : [message]).forEach(show);
+  if (message.type === "permission_request") {
     console.log(`[${message.request.tool_name}]`, message.request.input);
     send({ type: "permission_response", request_id: message.request.request_id, behavior: "allow" });
   } else if (message.type === "result") {
@@ -18,3 +17,8 @@ wire.onmessage = ({ data }) => {
     wire.close();
   }
 };
+
+function show(message: ConsumerMessage) {
+  if (message.type !== "assistant") return;
+  for (const block of message.message.content) if (block.type === "text") console.log(block.text);
+}
