@@ -3,7 +3,9 @@
 use switchboard_testkit::clis::Cli;
 
 use crate::{
-    scenarios::{approvals, choices, continued, fakes, one_shot, refused, run, same, sandbox, script, stops},
+    scenarios::{
+        approvals, choices, consumers, continued, fakes, one_shot, refused, run, same, sandbox, script, stops,
+    },
     trial::{Trial, abilities},
 };
 
@@ -47,6 +49,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("session stays for more prompts", continued::session),
     Scenario::new("session goes on after an interrupt", continued::interrupted).only(|cli| abilities(cli).interrupt),
     Scenario::new("session is continued and copied", continued::resumed).only(|cli| abilities(cli).resume),
+    Scenario::new("consumers of one session", consumers::together).only(|cli| abilities(cli).approvals),
     Scenario::new("choices are told without a session", choices::discovered),
     Scenario::new("choices of a model reach the model", choices::model).only(|cli| abilities(cli).set_model),
     Scenario::new("choices of an effort reach the model", choices::effort).only(|cli| cli.thinks),

@@ -2,6 +2,7 @@
 
 pub mod approvals;
 pub mod choices;
+pub mod consumers;
 pub mod continued;
 pub mod fakes;
 pub mod one_shot;
