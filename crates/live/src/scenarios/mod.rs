@@ -2,6 +2,7 @@
 
 pub mod approvals;
 pub mod continued;
+pub mod editor;
 pub mod fakes;
 pub mod one_shot;
 pub mod refused;
