@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod choices;
 pub mod consumers;
 pub mod continued;
+pub mod editor;
 pub mod fakes;
 pub mod one_shot;
 pub mod refused;
