@@ -3,7 +3,7 @@
 use switchboard_testkit::clis::Cli;
 
 use crate::{
-    scenarios::{approvals, continued, fakes, one_shot, refused, run, same, sandbox, script, stops},
+    scenarios::{approvals, continued, fakes, harness, one_shot, refused, run, same, sandbox, script, stops},
     trial::{Trial, abilities},
 };
 
@@ -47,6 +47,9 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("session stays for more prompts", continued::session),
     Scenario::new("session goes on after an interrupt", continued::interrupted).only(|cli| abilities(cli).interrupt),
     Scenario::new("session is continued and copied", continued::resumed).only(|cli| abilities(cli).resume),
+    Scenario::new("harness runs turns and asks", harness::turns),
+    Scenario::new("harness is interrupted and resumed", harness::resumed),
+    Scenario::new("harness changes model and effort", harness::chosen),
     Scenario::new("stop in the middle of a text", stops::text),
     Scenario::new("stop by a person", stops::person),
     Scenario::new("stop in the middle of a command", stops::command),

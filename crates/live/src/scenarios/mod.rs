@@ -3,6 +3,7 @@
 pub mod approvals;
 pub mod continued;
 pub mod fakes;
+pub mod harness;
 pub mod one_shot;
 pub mod refused;
 pub mod run;

@@ -15,6 +15,8 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: false,
+    other_model: "gpt-5.6-sol",
+    effort: Some(|body| &body["reasoning"]["effort"]),
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

@@ -36,6 +36,10 @@ pub struct Cli {
     pub gives_up: bool,
     /// When Switchboard runs it, it does not tell what a command printed or how it ended, and of the cost only sums.
     pub terse: bool,
+    /// Another model than the one that it is set up with, as it is offered.
+    pub other_model: &'static str,
+    /// Where a question to the model says how hard it is to think, if that can be chosen.
+    pub effort: Option<fn(&Value) -> &Value>,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.
