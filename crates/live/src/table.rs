@@ -3,7 +3,7 @@
 use switchboard_testkit::clis::Cli;
 
 use crate::{
-    scenarios::{approvals, continued, fakes, harness, one_shot, refused, run, same, sandbox, script, stops},
+    scenarios::{approvals, choices, continued, fakes, harness, one_shot, refused, run, same, sandbox, script, stops},
     trial::{Trial, abilities},
 };
 
@@ -47,6 +47,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("session stays for more prompts", continued::session),
     Scenario::new("session goes on after an interrupt", continued::interrupted).only(|cli| abilities(cli).interrupt),
     Scenario::new("session is continued and copied", continued::resumed).only(|cli| abilities(cli).resume),
+    Scenario::new("choices are told without a session", choices::discovered),
+    Scenario::new("choices of a model reach the model", choices::model).only(|cli| abilities(cli).set_model),
+    Scenario::new("choices of an effort reach the model", choices::effort).only(|cli| cli.thinks),
+    Scenario::new("choices of commands", choices::command).only(|cli| cli.compacts),
     Scenario::new("harness runs turns and asks", harness::turns),
     Scenario::new("harness is interrupted and resumed", harness::resumed),
     Scenario::new("harness changes model and effort", harness::chosen),

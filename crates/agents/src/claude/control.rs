@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use switchboard_event::{Decider, Id, Info, Item, Level, Notice, Outcome, RequestResolved, Topic};
 
 use super::{
+    driver::HELLO,
     items,
     live::Live,
     modes,
@@ -201,7 +202,7 @@ impl Live {
         let payload = response.object("response");
         if response.is("subtype", "success") {
             match subtype.as_str() {
-                "initialize" => self.initialized(&payload, scribe),
+                "initialize" => self.initialized(&id, &payload, scribe),
                 "cancel_async_message" if payload.is_true("cancelled") => {
                     self.waiting.remove(what.as_deref().unwrap_or_default());
                 }
@@ -220,12 +221,14 @@ impl Live {
 
 /// The answer to `initialize`: what can be chosen, and who can be called.
 impl Live {
-    fn initialized(&mut self, payload: &Object<'_>, scribe: &mut Scribe) {
+    fn initialized(&mut self, id: &str, payload: &Object<'_>, scribe: &mut Scribe) {
         self.offers.told(payload);
         if let Some(model) = scribe.start().config.model.clone() {
             self.offers.uses(&model);
         }
-        scribe.info(Info { modes: modes::all(), ..self.offers.info() });
+        // The mode is told with the first turn, but we know how we start it.
+        let mode = (id == HELLO).then(|| modes::FIRST.to_owned());
+        scribe.info(Info { modes: modes::all(), mode, ..self.offers.info() });
     }
 
     /// A setting was changed.

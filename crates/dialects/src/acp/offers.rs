@@ -52,11 +52,11 @@ impl Offered {
         }
     }
 
-    /// The mode that it is in, if it has modes.
+    /// The mode that it is in, if it has modes. One that does not say is in the one that is called the default.
     #[must_use]
     pub fn mode(&self) -> Option<&str> {
-        let first = self.modes.first().map(|mode| mode.id.as_str())?;
-        Some(self.mode.as_deref().unwrap_or(first))
+        let usual = self.modes.iter().find(|mode| mode.id == "default").or(self.modes.first())?;
+        Some(self.mode.as_deref().unwrap_or(&usual.id))
     }
 
     /// The modes, if it has any.

@@ -4,6 +4,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use super::choices::thought;
 use crate::{
     harness::{Answer, Harness},
     trial::Trial,
@@ -121,7 +122,7 @@ fn effort(trial: &Trial<'_>, harness: &mut Harness, thread: &str) -> anyhow::Res
     let selector =
         options["options"].as_array().into_iter().flatten().find(|option| option["id"] == "reasoning_effort");
     let Some(selector) = selector else {
-        ensure!(trial.cli.effort.is_none(), "there is nothing to choose: {options}");
+        ensure!(!trial.cli.thinks, "there is nothing to choose: {options}");
         return Ok(());
     };
     let mut values = selector["options"].as_array().into_iter().flatten().map(|value| &value["id"]);
@@ -131,7 +132,7 @@ fn effort(trial: &Trial<'_>, harness: &mut Harness, thread: &str) -> anyhow::Res
     ensure!(set["options"].as_array().into_iter().flatten().any(is_set), "{set}");
     harness.turn(thread, "[[text third]] x", &json!({}))?;
     let third = trial.stage.model().conversation().pop().context("the model was asked")?;
-    let effort = trial.cli.effort.context("it has a choice of efforts")?;
-    ensure!(*effort(&third.body) == value, "{value} was chosen, the model saw {}", effort(&third.body));
+    let seen = thought(&third.body);
+    ensure!(seen.is_some() && seen == value.as_str(), "{value} was chosen, the model saw {seen:?}");
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The scenarios, by what they are about. They go through the table of agents and name none.
 
 pub mod approvals;
+pub mod choices;
 pub mod continued;
 pub mod fakes;
 pub mod harness;

@@ -13,6 +13,7 @@ mod content;
 mod editor;
 mod errors;
 mod flow;
+mod list;
 mod open;
 mod prompts;
 mod pump;

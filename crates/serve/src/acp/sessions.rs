@@ -7,8 +7,7 @@ use agent_client_protocol::{
     v1::schema::{
         CloseSessionRequest, CloseSessionResponse, ForkSessionRequest, ForkSessionResponse, ListSessionsRequest,
         ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest,
-        NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionInfo,
-        SessionModeState,
+        NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionModeState,
     },
 };
 use switchboard_dialects::acp::Offered;
@@ -18,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     editor::{Editor, Line},
-    errors,
+    errors, list,
     open::Open,
     pump::{Pump, Tense},
     settings,
@@ -28,13 +27,9 @@ use crate::{
     service::Place,
 };
 
-/// So many sessions are listed at once.
-const PAGE: usize = 50;
 /// How long an agent that is ready may take to say what it offers, and how long a pause means that it has.
 const PATIENCE: Duration = Duration::from_secs(3);
 const QUIET: Duration = Duration::from_millis(300);
-/// How much of a prompt stands for a title.
-const TITLE: usize = 80;
 
 /// What an agent offers, as answers have it.
 struct Offers {
@@ -142,13 +137,11 @@ impl Editor {
             cwd: request.cwd.as_deref().map(real).transpose()?,
             archived: Some(false),
             before,
-            limit: Some(PAGE),
+            limit: Some(list::PAGE),
             ..Filter::default()
         };
-        let found = self.service().ask(move |log| log.sessions(&filter)).await?;
-        let next = found.last().filter(|_| found.len() == PAGE).map(|last| last.number.to_string());
-        let shown = found.iter().filter(|session| session.turns > 0).map(listed).collect();
-        Ok(ListSessionsResponse::new(shown).next_cursor(next))
+        let found = self.service().ask(move |log| list::page(log, &filter)).await?;
+        Ok(ListSessionsResponse::new(found.sessions).next_cursor(found.next))
     }
 
     /// The editor is done with a session. What is going on is stopped, and the agent ends; the log keeps it.
@@ -214,14 +207,6 @@ fn at(
     headers: impl Iterator<Item = (String, String)>,
 ) -> (String, McpServerConfig) {
     (name, McpServerConfig { url: Some(url), transport, headers: headers.collect(), ..McpServerConfig::default() })
-}
-
-fn listed(session: &Stored) -> SessionInfo {
-    let words = session.title.as_deref().unwrap_or(&session.prompt).split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = words.get(..words.floor_char_boundary(TITLE)).unwrap_or_default().to_owned();
-    SessionInfo::new(session.id.to_string(), session.cwd.clone())
-        .title(Some(title).filter(|title| !title.is_empty()))
-        .updated_at(session.updated.to_string())
 }
 
 /// Why a session failed, as the log has it.

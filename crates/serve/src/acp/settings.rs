@@ -10,8 +10,13 @@ use agent_client_protocol::{
 use serde::{Deserialize, Serialize};
 use switchboard_dialects::acp::{ConfigOption, MODE, MODEL, Offered};
 
+use tokio::time::{Duration, Instant, timeout_at};
+
 use super::{editor::Editor, errors};
 use crate::conversation::{Changes, Conversation};
+
+/// How long an agent may take to confirm a setting.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Another model, as editors set it before models were settings like all others.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
@@ -56,8 +61,8 @@ impl Editor {
 
 /// Sets something to one of the values that the agent offers. Gives all settings as they are now.
 async fn set(conversation: &Conversation, id: &str, value: &str) -> Result<Vec<ConfigOption>> {
-    let mut options = Offered::from(&conversation.info().await?).config_options();
-    let Some(option) = options.iter_mut().find(|option| option.id == id) else {
+    let options = Offered::from(&conversation.info().await?).config_options();
+    let Some(option) = options.iter().find(|option| option.id == id) else {
         return Err(errors::invalid(format!("the agent has no setting `{id}`")));
     };
     if !option.options.iter().any(|known| known.value == value) {
@@ -72,9 +77,24 @@ async fn set(conversation: &Conversation, id: &str, value: &str) -> Result<Vec<C
         own => drop(changes.options.insert(own.to_owned(), value.to_owned())),
     }
     conversation.change(&changes).await?;
-    // The agent confirms it in its own time.
-    value.clone_into(&mut option.current_value);
+    confirmed(conversation, id, value).await;
+    let mut options = Offered::from(&conversation.info().await?).config_options();
+    // Some agents confirm it when it matters, with the next prompt.
+    if let Some(option) = options.iter_mut().find(|option| option.id == id) {
+        value.clone_into(&mut option.current_value);
+    }
     Ok(options)
+}
+
+/// Waits for the agent to say that something is set, so that the next answer says so too; but not for long.
+async fn confirmed(conversation: &Conversation, id: &str, value: &str) {
+    let Some(session) = conversation.service().engine().session(conversation.id()) else { return };
+    let (mut follower, end) = (session.follow_after(session.first()), Instant::now() + PATIENCE);
+    let is_set = || {
+        let options = Offered::from(&session.info()).config_options();
+        options.iter().any(|option| option.id == id && option.current_value == value)
+    };
+    while !is_set() && matches!(timeout_at(end, follower.next()).await, Ok(Ok(Some(_)))) {}
 }
 
 /// Settings in the protocol's own types.

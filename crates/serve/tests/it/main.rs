@@ -16,6 +16,7 @@ mod figures;
 mod guard_bodies;
 mod guard_entry;
 mod guard_pages;
+mod harness;
 mod listen_end;
 mod listen_limits;
 mod listen_unix;

@@ -16,7 +16,8 @@ pub const CLI: Cli = Cli {
     gives_up: true,
     terse: false,
     other_model: "sonnet",
-    effort: Some(|body| &body["output_config"]["effort"]),
+    thinks: true,
+    compacts: true,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -16,7 +16,8 @@ pub const CLI: Cli = Cli {
     gives_up: true,
     terse: false,
     other_model: "gpt-5.6-sol",
-    effort: Some(|body| &body["reasoning"]["effort"]),
+    thinks: true,
+    compacts: true,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

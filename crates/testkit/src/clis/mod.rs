@@ -38,8 +38,10 @@ pub struct Cli {
     pub terse: bool,
     /// Another model than the one that it is set up with, as it is offered.
     pub other_model: &'static str,
-    /// Where a question to the model says how hard it is to think, if that can be chosen.
-    pub effort: Option<fn(&Value) -> &Value>,
+    /// How hard its model thinks can be chosen while it runs.
+    pub thinks: bool,
+    /// It has a command that makes the conversation shorter.
+    pub compacts: bool,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.

@@ -16,7 +16,8 @@ pub const CLI: Cli = Cli {
     gives_up: false,
     terse: false,
     other_model: "scripted/other",
-    effort: Some(|body| &body["reasoning_effort"]),
+    thinks: true,
+    compacts: false,
     shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "write", input: json!({ "filePath": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

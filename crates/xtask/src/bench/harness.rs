@@ -97,6 +97,8 @@ fn measure(args: &Harness) -> anyhow::Result<Figures> {
         Ok(isolation) => isolation.program(&testkit, &["load", "threads"]),
         Err(_) => program(&testkit, &["load", "threads"]),
     };
-    numbers.iter().for_each(|(name, number)| drop(command.arg(name).arg(number.to_string())));
+    for (name, number) in numbers {
+        command.arg(name).arg(number.to_string());
+    }
     Ok(serde_json::from_str(&output(command.arg("--switchboard").arg(built("switchboard")))?)?)
 }

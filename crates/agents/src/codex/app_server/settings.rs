@@ -88,7 +88,9 @@ impl Settings {
             Some(Mode { name: fields.filled("name").unwrap_or_else(|| id.clone()), id, description: None })
         };
         self.modes = result.array("data").into_iter().filter_map(|fields| mode(fields.object())).collect();
-        Info { modes: self.modes.clone(), options: self.selectors(), ..Info::default() }
+        let usual = self.modes.iter().any(|mode| mode.id == DEFAULT).then(|| DEFAULT.to_owned());
+        let mode = self.mode.clone().or(usual);
+        Info { mode, modes: self.modes.clone(), options: self.selectors(), ..Info::default() }
     }
 
     /// Another model took over.

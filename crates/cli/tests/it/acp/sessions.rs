@@ -1,0 +1,273 @@
+//! Sessions of an editor, with the agent that performs its prompt.
+
+use agent_client_protocol::{
+    UntypedMessage,
+    v1::schema::{
+        CancelNotification, ClientCapabilities, CloseSessionRequest, ElicitationCapabilities,
+        ElicitationFormCapabilities, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, ResumeSessionRequest,
+        SessionConfigOptionValue, SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
+    },
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::editor::{Editor, User, kinds, prompt, text, with_agent};
+
+/// A log and a folder to work in.
+struct Place {
+    data: TempDir,
+    work: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { data: tempfile::tempdir().unwrap(), work: tempfile::tempdir().unwrap() }
+    }
+
+    fn play<R>(&self, play: impl AsyncFnOnce(&Editor) -> Result<R, agent_client_protocol::Error>) -> R {
+        with_agent(self.data.path(), ClientCapabilities::new(), play)
+    }
+}
+
+fn of_kind<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    updates.iter().filter(|update| update["sessionUpdate"] == kind).collect()
+}
+
+#[test]
+fn a_turn_is_told_before_it_is_answered() {
+    let place = Place::new();
+    let (ended, updates) = place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        let script = "think hm\ntext hello you\nrun ls\nedit /w/a\nplan A, B\nsubagent look around";
+        let ended = editor.prompt(&session, script).await?;
+        Ok((ended, editor.updates()))
+    });
+    assert_eq!(ended.stop_reason, StopReason::EndTurn);
+    assert!(ended.usage.unwrap().total_tokens > 0);
+    assert_eq!(text(&updates, "agent_thought_chunk"), "hm");
+    assert_eq!(text(&updates, "agent_message_chunk"), "hello you", "nothing else is the answer");
+    assert_eq!(text(&updates, "user_message_chunk"), "", "the editor shows its own prompt");
+    let plan = &of_kind(&updates, "plan")[0]["entries"];
+    assert_eq!((&plan[0]["content"], &plan[0]["status"]), (&json!("A"), &json!("in_progress")));
+    let calls: Vec<_> = of_kind(&updates, "tool_call").iter().map(|call| (&call["title"], &call["kind"])).collect();
+    assert_eq!(json!(calls), json!([["ls", "execute"], ["Edit /w/a", "edit"], ["look around", "think"]]));
+    let diff = &of_kind(&updates, "tool_call")[1]["content"][0];
+    assert_eq!((&diff["type"], &diff["path"]), (&json!("diff"), &json!("/w/a")));
+    let ends = updates.iter().filter(|update| update["status"] == "completed").count();
+    assert_eq!(ends, 3, "every tool call ends once");
+}
+
+#[test]
+fn the_user_decides_what_is_done() {
+    let place = Place::new();
+    let (questions, updates) = place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        editor.user(&[User::Chooses("accept"), User::Chooses("decline"), User::Chooses("no such option")]);
+        editor.prompt(&session, "approve touch a\napprove touch b\napprove-edit /w/c\ntext done").await?;
+        Ok((editor.questions(), editor.updates()))
+    });
+    let asked: Vec<_> = questions.iter().map(|question| &question["toolCall"]["title"]).collect();
+    assert_eq!(asked, ["touch a", "touch b", "Edit /w/c"]);
+    let kinds: Vec<_> = questions[0]["options"].as_array().unwrap().iter().map(|option| &option["kind"]).collect();
+    assert_eq!(kinds, ["allow_once", "allow_always", "reject_once", "reject_once"]);
+    assert_eq!(questions[2]["toolCall"]["content"][0]["type"], "diff");
+    let ended = of_kind(&updates, "tool_call_update").into_iter().filter_map(|update| update["status"].as_str());
+    assert_eq!(ended.collect::<Vec<_>>(), ["completed", "failed", "failed"], "only a clear yes is one");
+    assert_eq!(text(&updates, "agent_message_chunk"), "done");
+}
+
+#[test]
+fn what_is_cancelled_ends_as_cancelled() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        let cancel = || editor.agent.send_notification(CancelNotification::new(session.clone()));
+        let asking = editor.agent.send_request(prompt(&session, "approve touch a\ntext not said"));
+        editor.until_asked().await;
+        cancel()?;
+        editor.cancel_questions();
+        assert_eq!(asking.block_task().await?.stop_reason, StopReason::Cancelled);
+
+        let sleeping = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600\ntext not said"));
+        let waiting = editor.agent.send_request(prompt(&session, "text not said"));
+        editor.until_heard(|update| update["content"]["text"] == "asleep").await;
+        cancel()?;
+        assert_eq!(sleeping.block_task().await?.stop_reason, StopReason::Cancelled);
+        assert_eq!(waiting.block_task().await?.stop_reason, StopReason::Cancelled, "it was not even begun");
+
+        let early = editor.agent.send_request(prompt(&session, "sleep 600"));
+        cancel()?;
+        assert_eq!(early.block_task().await?.stop_reason, StopReason::Cancelled);
+
+        assert_eq!(editor.prompt(&session, "text goes on").await?.stop_reason, StopReason::EndTurn);
+        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "asleepgoes on");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_session_is_loaded_in_another_process() {
+    let place = Place::new();
+    let (session, live) = place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        editor.user(&[User::Chooses("accept")]);
+        editor.prompt(&session, "text one\napprove touch a\nedit /w/a").await?;
+        Ok((session, editor.updates()))
+    });
+    place.play(async |editor| {
+        let listed = editor.agent.send_request(ListSessionsRequest::new().cwd(place.work.path())).block_task().await?;
+        let [one] = listed.sessions.as_slice() else { panic!("{listed:?}") };
+        assert_eq!((&one.session_id, one.title.as_deref()), (&session, Some("text one approve touch a edit /w/a")));
+        let elsewhere = editor.agent.send_request(ListSessionsRequest::new().cwd("/")).block_task().await?;
+        assert_eq!(elsewhere.sessions, []);
+
+        let load = LoadSessionRequest::new(session.clone(), place.work.path());
+        let loaded = editor.agent.send_request(load).block_task().await?;
+        assert!(loaded.modes.is_some() && loaded.config_options.is_some());
+        let told = editor.updates();
+        assert_eq!(text(&told, "user_message_chunk"), "text one\napprove touch a\nedit /w/a");
+        assert_eq!(editor.questions(), [] as [Value; 0], "what was answered is not asked again");
+        let work = ["agent_message_chunk", "tool_call", "tool_call_update"];
+        for kind in work {
+            assert_eq!(of_kind(&told, kind), of_kind(&live, kind), "{kind}");
+        }
+        editor.prompt(&session, "text two").await?;
+        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "two");
+        Ok(())
+    });
+    place.play(async |editor| {
+        let resume = ResumeSessionRequest::new(session.clone(), place.work.path());
+        let resumed = editor.agent.send_request(resume).block_task().await?;
+        assert!(resumed.modes.is_some());
+        assert_eq!(editor.updates(), [] as [Value; 0], "the editor knows what was said");
+        editor.prompt(&session, "text three").await?;
+        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "three");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_an_agent_offers_can_be_set() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let new = editor.new_session(place.work.path()).await?;
+        let session = new.session_id;
+        assert_eq!(&*new.modes.unwrap().current_mode_id.0, "perform");
+        let given = serde_json::to_value(new.config_options.unwrap()).unwrap();
+        let summary: Vec<_> = given
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|option| json!([option["id"], option["category"], option["currentValue"]]))
+            .collect();
+        assert_eq!(
+            json!(summary),
+            json!([["mode", "mode", "perform"], ["model", "model", "script-1"], ["pace", null, "steady"]])
+        );
+
+        let mode = SetSessionModeRequest::new(session.clone(), "rehearse");
+        editor.agent.send_request(mode).block_task().await?;
+        let set = |id: &'static str, value: &'static str| {
+            let value = SessionConfigOptionValue::value_id(value);
+            editor.agent.send_request(SetSessionConfigOptionRequest::new(session.clone(), id, value)).block_task()
+        };
+        set("pace", "brisk").await?;
+        let now = serde_json::to_value(set("model", "script-1-mini").await?.config_options).unwrap();
+        let now: Vec<_> = now.as_array().unwrap().iter().map(|option| &option["currentValue"]).collect();
+        assert_eq!(now, ["rehearse", "script-1-mini", "brisk"], "all of it");
+        let wrong = set("model", "no such model").await.unwrap_err();
+        assert_eq!(wrong.code, agent_client_protocol::ErrorCode::INVALID_PARAMS);
+        assert!(set("no such setting", "x").await.is_err());
+        let model = json!({"sessionId": session, "modelId": "script-1"});
+        editor.agent.send_request(UntypedMessage::new("session/set_model", model)?).block_task().await?;
+        editor.until_heard(|update| update["configOptions"][1]["currentValue"] == "script-1").await;
+        let updates = editor.updates();
+        assert_eq!(of_kind(&updates, "current_mode_update").last().unwrap()["currentModeId"], "rehearse");
+        assert!(kinds(&updates).contains(&"available_commands_update"));
+        assert_eq!(editor.prompt(&session, "/rename A title").await?.stop_reason, StopReason::EndTurn);
+        assert_eq!(of_kind(&editor.updates(), "session_info_update")[0]["title"], "A title");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_goes_wrong_is_an_error_and_the_session_goes_on() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        for script in ["fail oh no", "crash"] {
+            let error = editor.prompt(&session, script).await.unwrap_err();
+            assert_eq!(error.code, agent_client_protocol::ErrorCode::INTERNAL_ERROR, "{error:?}");
+            assert_eq!(error.data.unwrap()["code"], "execution_error");
+        }
+        assert_eq!(editor.prompt(&session, "text back").await?.stop_reason, StopReason::EndTurn);
+        let empty = editor.prompt(&session, " ").await.unwrap_err();
+        assert_eq!(empty.code, agent_client_protocol::ErrorCode::INVALID_PARAMS);
+        let unknown = LoadSessionRequest::new("no such session", place.work.path());
+        let error = editor.agent.send_request(unknown).block_task().await.unwrap_err();
+        assert_eq!(error.code, agent_client_protocol::ErrorCode::RESOURCE_NOT_FOUND);
+        let nowhere = editor.new_session(&place.work.path().join("nowhere")).await.unwrap_err();
+        assert_eq!(nowhere.code, agent_client_protocol::ErrorCode::INVALID_PARAMS);
+        let unknown = UntypedMessage::new("session/dance", json!({}))?;
+        let error = editor.agent.send_request(unknown).block_task().await.unwrap_err();
+        assert_eq!(error.code, agent_client_protocol::ErrorCode::METHOD_NOT_FOUND);
+        editor.agent.send_request(CloseSessionRequest::new(session.clone())).block_task().await?;
+        let closed = editor.prompt(&session, "text no").await.unwrap_err();
+        assert_eq!(closed.code, agent_client_protocol::ErrorCode::RESOURCE_NOT_FOUND);
+        Ok(())
+    });
+}
+
+#[test]
+fn questions_are_forms_where_the_editor_has_forms() {
+    let place = Place::new();
+    let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
+    for (capabilities, method) in
+        [(ClientCapabilities::new().elicitation(forms), "mode"), (ClientCapabilities::new(), "options")]
+    {
+        let (questions, updates) = with_agent(place.data.path(), capabilities, async |editor| {
+            let session = editor.new_session(place.work.path()).await?.session_id;
+            editor.user(&[User::Chooses("choice_1")]);
+            editor.prompt(&session, "ask Which? | red | blue").await?;
+            Ok((editor.questions(), editor.updates()))
+        });
+        assert!(questions.len() == 1 && questions[0].get(method).is_some(), "{questions:?}");
+        let last = of_kind(&updates, "tool_call_update").last().unwrap()["rawOutput"].clone();
+        assert_eq!(last, "blue", "{updates:?}");
+    }
+}
+
+#[test]
+fn a_copy_goes_its_own_way() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        editor.prompt(&session, "text one").await?;
+        let fork = ForkSessionRequest::new(session.clone(), place.work.path());
+        let copy = editor.agent.send_request(fork).block_task().await?.session_id;
+        assert_ne!(copy, session);
+        editor.updates();
+        editor.prompt(&copy, "text two").await?;
+        editor.prompt(&session, "text three").await?;
+        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "twothree");
+        Ok(())
+    });
+}
+
+#[test]
+fn an_editor_that_goes_away_takes_its_agents_with_it() {
+    let place = Place::new();
+    // That it ends, and well, is what the player sees to.
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        let running = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600"));
+        editor.until_heard(|update| update["content"]["text"] == "asleep").await;
+        running.detach();
+        Ok(())
+    });
+    let listed = crate::binary::run(
+        &["sessions", "list", "--json", "--all", "--data", &place.data.path().to_string_lossy()],
+        b"",
+    );
+    assert!(listed.stdout.contains("cancelled"), "{}", listed.stdout);
+}
