@@ -4,7 +4,8 @@ use switchboard_testkit::clis::Cli;
 
 use crate::{
     scenarios::{
-        approvals, choices, consumers, continued, editor, fakes, one_shot, refused, run, same, sandbox, script, stops,
+        approvals, choices, consumers, continued, editor, fakes, harness, one_shot, refused, run, same, sandbox,
+        script, stops,
     },
     trial::{Trial, abilities},
 };
@@ -58,6 +59,9 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("editor shows a change", editor::diff).only(|cli| abilities(cli).approvals),
     Scenario::new("editor stops a turn", editor::cancelled).only(|cli| abilities(cli).interrupt),
     Scenario::new("editor loads a session", editor::loaded).only(|cli| abilities(cli).resume),
+    Scenario::new("harness runs turns and asks", harness::turns),
+    Scenario::new("harness is interrupted and resumed", harness::resumed),
+    Scenario::new("harness changes model and effort", harness::chosen),
     Scenario::new("stop in the middle of a text", stops::text),
     Scenario::new("stop by a person", stops::person),
     Scenario::new("stop in the middle of a command", stops::command),

@@ -16,6 +16,7 @@ pub mod mutate;
 pub mod parallel;
 pub mod play;
 pub mod recording;
+pub mod rpc;
 pub mod said;
 pub mod stage;
 pub mod text;

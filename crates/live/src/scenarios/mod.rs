@@ -6,6 +6,7 @@ pub mod consumers;
 pub mod continued;
 pub mod editor;
 pub mod fakes;
+pub mod harness;
 pub mod one_shot;
 pub mod refused;
 pub mod run;
