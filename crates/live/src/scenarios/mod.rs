@@ -2,8 +2,11 @@
 
 pub mod approvals;
 pub mod choices;
+pub mod consumers;
 pub mod continued;
+pub mod editor;
 pub mod fakes;
+pub mod harness;
 pub mod one_shot;
 pub mod refused;
 pub mod run;

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use axum::{
+    body::Bytes,
+    extract::ws::{Message, Utf8Bytes, WebSocket},
+};
 use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -51,6 +54,7 @@ pub async fn serve(socket: WebSocket, guest: Guest, drain: Drain) {
         let mut line = Line { sink: &mut sink, room, changes, present: Vec::new(), waiting: None };
         let (greeting, pending) = (guest.greeting(), guest.pending());
         let Guest { speaker, feed, count, begin, .. } = guest;
+        let speaker = Arc::new(speaker);
         let story = Story { feed, count, place: begin, greeting, pending };
         tokio::select! {
             close = line.tell(story, inbox) => close,
@@ -136,7 +140,7 @@ impl Line<'_> {
                     self.tell_presence().await?;
                     self.tell_waiting().await?;
                 }
-                () = quiet => self.sink.send(Message::Ping(axum::body::Bytes::new())).await?,
+                () = quiet => self.sink.send(Message::Ping(Bytes::new())).await?,
             }
         }
     }
@@ -209,11 +213,11 @@ fn text(message: &impl Serialize) -> String {
 }
 
 /// Hears the consumer, until it goes.
-async fn listen(stream: &mut SplitStream<WebSocket>, speaker: &Speaker, replies: mpsc::Sender<ServerMessage>) {
+async fn listen(stream: &mut SplitStream<WebSocket>, speaker: &Arc<Speaker>, replies: mpsc::Sender<ServerMessage>) {
     let mut pings = 0;
     while let Some(Ok(message)) = stream.next().await {
-        let text = match &message {
-            Message::Text(text) => text.as_bytes(),
+        let text = match message {
+            Message::Text(text) => Bytes::from(text),
             Message::Binary(bytes) => bytes,
             // Each is answered, and the answers to one who does not read would pile up.
             Message::Ping(_) if pings > PINGS => return,
@@ -224,8 +228,10 @@ async fn listen(stream: &mut SplitStream<WebSocket>, speaker: &Speaker, replies:
             Message::Pong(_) => continue,
             Message::Close(_) => return,
         };
-        let reply = speaker.hear(text).await;
-        if let Some(reply) = reply
+        let speaker = speaker.clone();
+        // What was said is done, also if who said it goes in the middle.
+        let hearing = tokio::spawn(async move { speaker.hear(&text).await });
+        if let Ok(Some(reply)) = hearing.await
             && replies.send(reply).await.is_err()
         {
             return;

@@ -161,6 +161,9 @@ mod tests {
         let own = Info { options: vec![selector("mode", "x", &["x", "y"])], ..info() };
         let changes = Selectors::of(&own).changes(chosen(&[("mode", "y")])).unwrap();
         assert_eq!((changes.mode, changes.options), (None, chosen(&[("mode", "y")])));
+        // One that chooses among the modes by another name is not shown twice.
+        let own = Info { options: vec![selector("way", "act", &["act", "plan"])], ..info() };
+        assert_eq!(Selectors::of(&own).shown().iter().map(|option| option.id).collect::<Vec<_>>(), ["way"]);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use super::{
 
 /// A message as anybody may write one.
 fn message(kind: &str, metadata: Value, content: Value) -> Unified {
-    let json =
-        json!({"id": "m", "timestamp": 7, "type": kind, "role": "system", "content": content, "metadata": metadata});
+    let mut json = json!({"id": "m", "timestamp": 7, "type": kind, "role": "system"});
+    (json["content"], json["metadata"]) = (content, metadata);
     Unified::read(json.to_string().as_bytes()).unwrap()
 }
 

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::{super::reduce::Reduced, State, message, one_of_each, reduced, written};
 
 /// What a message changes of a state in which a run has begun.
-fn check(kind: &str, metadata: Value, expected: Value) {
+fn check(kind: &str, metadata: Value, expected: &Value) {
     let begun = [message("session_init", json!({"session_id": "s", "agent": "some", "run": 1}), json!([]))];
     let before = reduced(&begun);
-    let after = reduced(&[begun[0].clone(), message(kind, metadata.clone(), json!([]))]);
-    assert_eq!(written(&before.difference(&after)), expected, "{kind} {metadata}");
+    let after = reduced(&[begun[0].clone(), message(kind, metadata, json!([]))]);
+    assert_eq!(written(&before.difference(&after)), *expected, "{kind}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn each_message_changes_what_it_is_about() {
         ("user_message", json!({"model": "other"}), json!({})),
         ("unknown", json!({"model": "other"}), json!({})),
     ] {
-        check(kind, metadata, expected);
+        check(kind, metadata, &expected);
     }
 }
 

@@ -6,19 +6,20 @@ use super::{super::unified::Unified, message, reduced, written};
 
 /// A call that does something in a team.
 fn call(team_type: &str, id: &str, input: Value) -> Unified {
-    let content = json!([{"type": "tool_use", "id": id, "name": "some tool", "input": input}]);
-    message("assistant", json!({"team_type": team_type}), content)
+    let mut call = json!({"type": "tool_use", "id": id, "name": "some tool"});
+    call["input"] = input;
+    message("assistant", json!({"team_type": team_type}), Value::Array(vec![call]))
 }
 
 /// Its end.
-fn ended(team_type: &str, id: &str, result: Value, is_error: bool) -> Unified {
+fn ended(team_type: &str, id: &str, result: &str, is_error: bool) -> Unified {
     let content = json!([{"type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error}]);
     message("tool_use_summary", json!({"team_type": team_type, "tool_use_id": id, "is_error": is_error}), content)
 }
 
 /// A call that ends well.
 fn both(team_type: &str, id: &str, input: Value, result: &str) -> [Unified; 2] {
-    [call(team_type, id, input), ended(team_type, id, json!(result), false)]
+    [call(team_type, id, input), ended(team_type, id, result, false)]
 }
 
 fn team(messages: &[Unified]) -> Value {
@@ -38,9 +39,9 @@ fn a_team_is_made_and_ended() {
 fn only_what_ended_well_counts() {
     let input = json!({"team_name": "builders"});
     assert_eq!(team(&[call("team_state_change", "1", input.clone())]), Value::Null);
-    let failed = [call("team_state_change", "1", input.clone()), ended("team_state_change", "1", json!("no"), true)];
+    let failed = [call("team_state_change", "1", input.clone()), ended("team_state_change", "1", "no", true)];
     assert_eq!(team(&failed), Value::Null);
-    let other = [call("team_state_change", "1", input), ended("team_state_change", "2", json!("ok"), false)];
+    let other = [call("team_state_change", "1", input), ended("team_state_change", "2", "ok", false)];
     assert_eq!(team(&other), Value::Null);
 }
 
@@ -50,8 +51,8 @@ fn members_work_and_rest() {
         json!({"name": "bob", "subagent_type": "reviewer", "prompt": "look", "model": "small", "team_name": "t"});
     let begun = call("team_state_change", "1", input);
     let member = |status: &str| json!([{"name": "bob", "agentId": "1", "agentType": "reviewer", "status": status, "model": "small"}]);
-    assert_eq!(team(&[begun.clone()])["members"], member("active"));
-    let done = ended("team_state_change", "1", json!("looked"), false);
+    assert_eq!(team(std::slice::from_ref(&begun))["members"], member("active"));
+    let done = ended("team_state_change", "1", "looked", false);
     assert_eq!(team(&[begun.clone(), done])["members"], member("idle"));
     let told = both("team_message", "2", json!({"to": "bob", "message": {"type": "shutdown_request"}}), "ok");
     assert_eq!(team(&[begun, told[0].clone(), told[1].clone()])["members"], member("shutdown"));
@@ -105,6 +106,6 @@ fn messages_are_kept_for_a_while() {
 #[test]
 fn calls_that_are_no_teams_work_are_not_looked_at() {
     let content = json!([{"type": "tool_use", "id": "1", "name": "some tool", "input": {"team_name": "builders"}}]);
-    let end = ended("", "1", json!("ok"), false);
+    let end = ended("", "1", "ok", false);
     assert_eq!(team(&[message("assistant", json!({}), content), end]), Value::Null);
 }
