@@ -10,8 +10,10 @@ import { createInterface } from "node:readline";
 const PROMPT = "think hmm\ntext hello world\napprove touch x";
 const TOOL = "[run] { command: 'touch x' }";
 const EXPECTED = {
+  harness: ["hello world", "[touch x]", "completed"],
   unified: ["hello world", TOOL, "completed"],
   messages: ["hello world", TOOL, "completed"],
+  consumers: ["hello world", TOOL, "success"],
 };
 
 const [switchboard] = process.argv.slice(2);

@@ -10,26 +10,48 @@ const OPTIONS = {
   // What is not in the schema may still come; that a type does not name it makes typing mistakes visible.
   additionalProperties: false,
   bannerComment: "",
-  format: true,
   ignoreMinAndMaxItems: true,
   style: { printWidth: 120 },
 };
 
 const [switchboard] = process.argv.slice(2);
 mkdirSync("types", { recursive: true });
-for (const { file, schema, message } of PROTOCOLS) {
-  const printed = execFileSync(switchboard, ["schema", schema], { encoding: "utf8", maxBuffer: 1 << 26 });
-  const banner = `// Made from \`switchboard schema ${schema}\` by \`cargo xtask types\`: not to be changed by hand.\n\n`;
-  const types = await compile(withUnions(JSON.parse(printed), message), message, OPTIONS);
+for (const { file, told, said = {} } of PROTOCOLS) {
+  const names = { ...told, ...said };
+  const messages = Object.fromEntries(Object.entries(names).map(([name, schema]) => [name, printed(schema)]));
+  const root = protocol({ told, said }, messages);
+  const types = await compile({ ...root, $defs: withUnions(messages) }, "Protocol", OPTIONS);
   check(file, types);
-  writeFileSync(`types/${file}.d.ts`, banner + onOneLine(types));
+  const schemas = Object.values(names).map((schema) => `\`switchboard schema ${schema}\``);
+  const banner = `// Made from ${schemas.join(" and ")} by \`cargo xtask types\`: not to be changed by hand.\n\n`;
+  writeFileSync(`types/${file}.d.ts`, banner + tidied(types));
 }
 const index = PROTOCOLS.map(({ file }) => `export type * as ${file} from "./${file}.js";\n`);
 writeFileSync("types/index.d.ts", `// One namespace a protocol. Made by \`cargo xtask types\`.\n\n${index.join("")}`);
 
-/** Remarks of one line take one line. */
-function onOneLine(types) {
-  return types.replace(/\/\*\*\n *\* (.*)\n *\*\/$/gm, (remark, text) => (text.length < 110 ? `/** ${text} */` : remark));
+function printed(schema) {
+  return JSON.parse(execFileSync(switchboard, ["schema", schema], { encoding: "utf8", maxBuffer: 1 << 26 }));
+}
+
+/** What all types of a file hang on: the messages of both sides, and what methods are answered. */
+function protocol(sides, messages) {
+  const properties = {};
+  const remarks = { told: "What Switchboard tells a client.", said: "What a client says." };
+  for (const [side, names] of Object.entries(sides)) {
+    for (const name of Object.keys(names)) properties[side] = { description: remarks[side], anyOf: [{ $ref: `#/$defs/${name}` }] };
+  }
+  const [results] = Object.values(messages).flatMap((schema) => schema["x-results"] ?? []);
+  if (results) properties.results = { description: "What each method is answered.", ...object(results) };
+  return { title: "Protocol", description: "The messages of the protocol.", ...object(properties) };
+}
+
+function object(properties) {
+  return { type: "object", properties, required: Object.keys(properties) };
+}
+
+/** Remarks of one line take one line, and refer to nothing that is not here. */
+function tidied(types) {
+  return types.replace(/\[(`\w+`)\]/g, "$1").replace(/\/\*\*\n *\* (.*)\n *\*\/$/gm, (remark, text) => (text.length < 110 ? `/** ${text} */` : remark));
 }
 
 /** Names that were numbered, and types that say nothing, are mistakes in a schema. */

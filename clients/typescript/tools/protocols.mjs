@@ -1,7 +1,8 @@
-// The protocols that have types here: the schema that each is made from, and what one message is called.
+// The protocols that have types here: the schemas that each is made from, by what one message is called.
 
 export const PROTOCOLS = [
-  { file: "harness", schema: "harness", message: "HarnessMessage" },
-  { file: "unified", schema: "unified", message: "UnifiedEvent" },
-  { file: "messages", schema: "message", message: "UnifiedMessage" },
+  { file: "harness", told: { HarnessMessage: "harness" }, said: { HarnessClientMessage: "harness:client" } },
+  { file: "unified", told: { UnifiedEvent: "unified" } },
+  { file: "messages", told: { UnifiedMessage: "message" } },
+  { file: "consumers", told: { ConsumerMessage: "consumer" }, said: { ConsumerCommand: "consumer:client" } },
 ];

@@ -6,7 +6,8 @@ import { PROTOCOLS } from "./protocols.mjs";
 
 const [testkit] = process.argv.slice(2);
 mkdirSync("recorded", { recursive: true });
-for (const { file, schema, message } of PROTOCOLS) {
+for (const { file, told } of PROTOCOLS) {
+  const [[message, schema]] = Object.entries(told);
   const printed = execFileSync(testkit, ["recorded", schema], { encoding: "utf8", maxBuffer: 1 << 30 });
   const lines = [...new Set(printed.trim().split("\n"))];
   // One statement each: of a list the compiler would first look for the type of all.

@@ -1,93 +1,122 @@
 // Says with unions what a JSON Schema says with conditions and with flattened fields, so that the types made of it can be
 // told apart by a field. Nothing is lost that a type can express; what it cannot (patterns, bounds) is left out.
 
-/** The schema with every union as a choice of named definitions. Fails where two would get one name. */
-export function withUnions(schema, title) {
-  const { $defs = {}, ...root } = plain(schema);
-  const defs = {};
-  const named = { ...$defs, [title]: { ...root, title } };
-  for (const [name, definition] of Object.entries(named)) {
-    defs[name] = choices(name, conditions(definition), (variant, value) => {
-      if (value in named || value in defs) throw new Error(`two types would be called ${value}`);
-      defs[value] = variant;
-    });
+import { isDeepStrictEqual } from "node:util";
+import { plain } from "./plain.mjs";
+
+/** One schema of several: each is a definition, and so is every variant of a union. `messages` is `{ name: schema }`. */
+export function withUnions(messages) {
+  const given = {};
+  for (const [name, message] of Object.entries(messages)) {
+    const { $defs, $schema, $id, "x-results": _, ...schema } = named(message, name);
+    for (const [key, value] of Object.entries(plain({ ...$defs, [name]: { ...schema, title: name } }, true))) {
+      define(given, key, value);
+    }
   }
-  const { [title]: message, ...others } = defs;
-  return { ...message, $defs: others };
+  const $defs = {};
+  const reach = (name) => {
+    if (name in $defs) return;
+    const made = {};
+    made[name] = union(name, given[name], given, made);
+    for (const [key, schema] of Object.entries(made)) define($defs, key, schema);
+    references(made).forEach(reach);
+  };
+  Object.keys(messages).forEach(reach);
+  return settled($defs);
 }
 
-/**
- * The same schema in forms that the generator of types knows. It would take a reference with a remark beside it for a
- * type of its own, an object of which nothing is said for an empty one, any value for an object, words for types.
- */
-function plain(schema) {
-  if (Array.isArray(schema)) return schema.map(plain);
-  if (typeof schema !== "object" || schema === null) return schema;
-  const { $ref, ...rest } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plainPart(key, value)]));
-  if ($ref !== undefined) return Object.keys(rest).length ? { ...rest, anyOf: [{ $ref }] } : { $ref };
-  if (isOpen(rest)) return { ...rest, tsType: rest.type === "object" ? "Record<string, unknown>" : "unknown" };
-  const { oneOf, ...around } = rest;
-  const words = oneOf?.map((choice) => choice.enum ?? (typeof choice.const === "string" && [choice.const]));
-  return words?.every(Boolean) ? { ...around, enum: words.flat() } : rest;
+/** What marks the name of a variant until it is known that no definition has it. */
+const VARIANT = "~";
+
+/** All definitions by their final names. */
+function settled(defs) {
+  const final = {};
+  for (const [name, schema] of Object.entries(defs)) define(final, name.replace(VARIANT, ""), schema);
+  return JSON.parse(JSON.stringify(final).replaceAll(`#/$defs/${VARIANT}`, "#/$defs/"));
 }
 
-function plainPart(key, value) {
-  if (key === "properties" || key === "$defs") {
-    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plain(schema)]));
-  }
-  return PARTS.includes(key) ? plain(value) : value;
+/** The names of all definitions that are referred to. */
+function references(schema) {
+  if (typeof schema !== "object" || schema === null) return [];
+  const own = typeof schema.$ref === "string" ? [schema.$ref.split("/").at(-1)] : [];
+  return [...own, ...Object.values(schema).flatMap(references)];
 }
 
-/** Nothing is said about what is inside. */
-function isOpen({ type, additionalProperties, ...rest }) {
-  const isObject = type === "object" && (additionalProperties === undefined || additionalProperties === true);
-  return (type === undefined || isObject) && !SHAPES.some((key) => key in rest);
+/** References to the message itself, by its name. */
+function named(message, name) {
+  return JSON.parse(JSON.stringify(message), (key, value) => (key === "$ref" && value === "#" ? `#/$defs/${name}` : value));
 }
 
-/** The keys that hold other schemas. */
-const PARTS = ["items", "oneOf", "anyOf", "allOf", "if", "then", "else", "additionalProperties"];
-/** The keys that say what a value is. */
-const SHAPES = ["properties", "required", "items", "enum", "const", "oneOf", "anyOf", "allOf", "if"];
+/** Fails where two types would have one name. */
+function define(defs, name, schema) {
+  if (name in defs && !isDeepStrictEqual(defs[name], schema)) throw new Error(`two types would be called ${name}`);
+  defs[name] = schema;
+}
 
-/** Conditions become a choice: `if … then … else`, or one `if` for each value of a field. */
-function conditions({ if: condition, then, else: otherwise, not, allOf, ...rest }) {
-  if (condition) return { ...rest, oneOf: [then, otherwise] };
-  const branches = (allOf ?? []).filter((branch) => branch.if);
-  if (rest.oneOf || branches.length === 0) return rest;
-  const oneOf = branches.map((branch) => {
-    const [field, { const: value }] = Object.entries(branch.if.properties)[0];
-    const required = [field, ...(branch.then.required ?? [])];
-    return { ...branch.then, type: "object", properties: { [field]: { const: value }, ...branch.then.properties }, required };
+/** The schema as a choice of definitions, if it is a choice: each variant that has a name becomes one. */
+function union(name, schema, given, defs) {
+  const variants = alternatives({ ...schema, union: name }, given);
+  if (variants.length === 1 && !schema.oneOf) return without(variants[0], "union");
+  const refs = variants.map(({ union, ...variant }) => {
+    if (variant.$ref) return variant;
+    const tag = tagOf(variant, variants.filter((other) => other.union === union));
+    const title = variant.title ?? (tag && called(variant.properties[tag].const, union));
+    if (!title) return variant;
+    define(defs, VARIANT + title, { ...variant, title, properties: first(tag, variant.properties) });
+    return { $ref: `#/$defs/${VARIANT}${title}` };
   });
-  return { ...rest, oneOf };
+  return { title: schema.title, description: schema.description, oneOf: refs };
 }
 
-/** The fields that all have in common go into each; where a field tells all apart, each becomes a definition. */
-function choices(name, { properties, required, oneOf, ...rest }, define) {
-  if (!oneOf?.some((variant) => variant.type === "object")) return withoutEmpty({ ...rest, properties, required, oneOf });
-  const { type, ...union } = rest;
-  const tag = tagOf(oneOf);
-  const refs = oneOf.map((variant) => {
-    const { [tag]: first, ...others } = { ...properties, ...variant.properties };
-    const whole = {
-      ...variant,
-      properties: first ? { [tag]: first, ...others } : others,
-      required: [...new Set([...(required ?? []), ...(variant.required ?? [])])],
-    };
-    if (!tag) return whole;
-    const title = variant.title ?? called(first.const, name);
-    define(whole, title);
-    return { $ref: `#/$defs/${title}` };
-  });
-  return { ...union, oneOf: refs };
+/** What a schema may be, each with all of its fields. */
+function alternatives(schema, given) {
+  const { if: condition, then, else: otherwise, not, oneOf, allOf, title, description, ...rest } = merged(schema, given);
+  const within = (choice) => (isReference(choice) && bare(rest) ? [choice] : alternatives(both(rest, choice), given));
+  if (condition) return [isReference(then) ? then : both(then, { required: condition.required }), otherwise].flatMap(within);
+  if (oneOf?.every((choice) => bare(choice))) return oneOf.map((choice) => only(rest, oneOf, choice));
+  if (oneOf?.some((choice) => choice.type === "object" || choice.$ref)) return oneOf.flatMap(within);
+  if (allOf) return allOf.flatMap(({ if: { properties }, then }) => within(both({ properties, required: Object.keys(properties) }, then)));
+  return [without({ ...rest, oneOf, title, description }, undefined)];
 }
 
-/** The field that has another value in each of the variants. */
-function tagOf(variants) {
-  const values = (field) => variants.map((variant) => variant.properties?.[field]?.const);
-  return Object.keys(variants[0].properties ?? {}).find((field) => {
-    const all = values(field);
-    return all.every((value) => typeof value === "string") && new Set(all).size === all.length;
+/** With what is referred to beside other fields, and what is said in addition, in place. */
+function merged(schema, given) {
+  const { $ref, allOf = [], ...rest } = schema;
+  const conditions = allOf.filter((part) => part.if);
+  const parts = [...allOf.filter((part) => !part.if), ...($ref && !bare(rest) ? [{ $ref }] : [])];
+  if (parts.length === 0) return rest.oneOf || !conditions.length ? without({ ...schema, allOf: undefined }) : schema;
+  return parts.reduce((all, part) => {
+    if (!part.$ref) return both(all, part);
+    const name = part.$ref.split("/").at(-1);
+    return both(all, { ...without(given[name], "description", "title"), ...(given[name].oneOf && { union: name }) });
+  }, without(rest));
+}
+
+/** Both of two objects; the second says what it is. */
+function both(a, b) {
+  const properties = { ...a.properties, ...b.properties };
+  const required = [...new Set([...(a.required ?? []), ...(b.required ?? [])])];
+  return { ...a, ...b, properties, required };
+}
+
+const isReference = (schema) => Object.keys(schema).join() === "$ref";
+
+/** Nothing is said of its fields, or only which are needed. */
+const bare = ({ union, title, description, required, type, properties = {}, ...rest }) =>
+  Object.keys(without(rest)).length + Object.keys(properties).length === 0;
+
+/** The fields without those that another choice needs. */
+function only(schema, choices, { title, required }) {
+  const others = choices.flatMap((choice) => choice.required).filter((field) => !required.includes(field));
+  const properties = without(schema.properties, ...others);
+  return without({ ...schema, title, type: "object", properties, required: [...(schema.required ?? []), ...required] });
+}
+
+/** The field of a variant by which it is told apart from the others. */
+function tagOf(variant, variants) {
+  return Object.keys(variant.properties ?? {}).find((field) => {
+    const values = variants.map(({ properties }) => properties?.[field]?.const).filter((value) => value !== undefined);
+    return typeof variant.properties[field].const === "string" && new Set(values).size === values.length;
   });
 }
 
@@ -99,6 +128,10 @@ function called(value, union) {
   return name.endsWith(kind) ? name : name + kind;
 }
 
-function withoutEmpty(schema) {
-  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
+function first(key, { [key]: value, ...others }) {
+  return value ? { [key]: value, ...others } : others;
+}
+
+function without(object, ...keys) {
+  return Object.fromEntries(Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)));
 }

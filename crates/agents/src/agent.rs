@@ -65,6 +65,8 @@ pub struct Abilities {
     pub streaming: bool,
     /// It shows what it thinks.
     pub reasoning: bool,
+    /// It shows plans.
+    pub plans: bool,
     /// It asks before it acts, and takes an answer.
     pub approvals: bool,
     /// An approval can change what will run.
@@ -98,6 +100,7 @@ impl Abilities {
     pub const NONE: Self = Self {
         streaming: false,
         reasoning: false,
+        plans: false,
         approvals: false,
         changed_input: false,
         questions: false,

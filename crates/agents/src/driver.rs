@@ -125,6 +125,8 @@ pub enum Effect {
         /// What is read back and kept.
         kept: Box<RawValue>,
     },
+    /// Write a record down that goes nowhere: something was decided that the agent hears of later, with something else.
+    Note(Box<RawValue>),
     /// Take a line as if the agent had said it: how an agent without a process speaks.
     Hear(String),
     /// The agent's server is there; all requests go to it.
@@ -217,6 +219,9 @@ pub struct HttpRequest {
     /// What is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Box<RawValue>>,
+    /// What is read and kept of a good answer, where the rest is secret or of no use.
+    #[serde(skip)]
+    pub digest: Option<fn(&RawValue) -> Box<RawValue>>,
 }
 
 /// What a driver wants done, in order.

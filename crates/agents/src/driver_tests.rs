@@ -334,7 +334,7 @@ impl Rehearsal {
         while let Some(effect) = waiting.pop_front() {
             outcome.effects.push(shown(&effect));
             match &effect {
-                Effect::Send(record) | Effect::SendMasked { kept: record, .. } => {
+                Effect::Send(record) | Effect::Note(record) | Effect::SendMasked { kept: record, .. } => {
                     self.pass(Dir::Out, record.get(), effects, outcome);
                 }
                 Effect::Http(request) => {
@@ -370,6 +370,7 @@ impl Rehearsal {
 fn shown(effect: &Effect) -> Value {
     match effect {
         Effect::Send(record) => json!({ "send": record }),
+        Effect::Note(record) => json!({ "note": record }),
         Effect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
         Effect::Hear(line) => json!({ "hear": line }),
         Effect::Connect { url, authorization, anywhere } => {

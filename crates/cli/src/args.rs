@@ -24,6 +24,7 @@ pub struct Args {
 pub enum Command {
     Run(Box<crate::run::Run>),
     Serve(Box<crate::serve::Serve>),
+    Harness(crate::harness::Harness),
     Acp(Box<crate::acp::Acp>),
     Sessions(crate::sessions::Sessions),
     Agents(crate::agents::Agents),

@@ -56,6 +56,11 @@ impl Data {
         Ok(Service::new(Setup { roots, most_sessions: most, ..self.setup(cwd)? }))
     }
 
+    /// What a client can ask that we serve alone, with a folder for sessions that name none, and limits of time.
+    pub fn conversing(&self, cwd: PathBuf, limits: Limits) -> Result<Service, Failure> {
+        Ok(Service::new(Setup { limits, ..self.setup(cwd)? }))
+    }
+
     /// Lets others steer the sessions that run here. Nobody begins others: we end with them.
     pub fn door(&self) -> Result<Option<Private>, Failure> {
         let service = Service::passing(self.setup(host::absolute(".".as_ref()))?);

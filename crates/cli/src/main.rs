@@ -7,6 +7,7 @@ mod completions;
 mod data;
 mod dialects;
 mod failure;
+mod harness;
 mod host;
 mod input;
 mod offered;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Harness(args) => harness::run(&args),
         Command::Acp(args) => acp::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),

@@ -4,9 +4,9 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
-use switchboard_agents::{Answer, Decision, Prompt};
+use switchboard_agents::{Answer, Command, Decision, Prompt};
 use switchboard_engine::{Audience, Engine, Follower, Machine, Outcome, Session, StartRequest, is_root, this_process};
-use switchboard_event::{Body, Event, Id, RequestOpened, Timestamp};
+use switchboard_event::{Body, Event, Id, Info, RequestOpened, SessionConfig, Timestamp};
 use switchboard_store::{Options, Page, Store};
 use switchboard_testkit::stage::Ended;
 use tokio::{
@@ -58,6 +58,11 @@ impl Inside {
     pub fn start(&self, request: StartRequest) -> anyhow::Result<Watched<'_>> {
         let session = self.runtime.block_on(self.engine.start(request))?;
         Ok(Watched { follower: session.follow(), session, events: Vec::new(), inside: self })
+    }
+
+    /// What an agent offers, without a session.
+    pub fn discover(&self, agent: &str, config: SessionConfig) -> anyhow::Result<Info> {
+        Ok(self.runtime.block_on(self.engine.discover(agent, config))?)
     }
 
     /// All events of a session.
@@ -137,6 +142,11 @@ impl Watched<'_> {
         Ok(self.inside.runtime.block_on(self.session.prompt(words(text)))?)
     }
 
+    /// Wants something of the agent.
+    pub fn command(&self, command: Command) -> anyhow::Result<()> {
+        Ok(self.inside.runtime.block_on(self.session.command(command))?)
+    }
+
     /// Answers what the agent asks.
     pub fn answer(&self, answer: Answer) -> anyhow::Result<()> {
         Ok(self.inside.runtime.block_on(self.session.answer(answer))?)
@@ -149,7 +159,7 @@ impl Watched<'_> {
 
     /// No more is wanted: how it ends, and all that was told.
     pub fn end(mut self) -> anyhow::Result<(Outcome, Heard)> {
-        let close = self.session.command(switchboard_agents::Command::Close);
+        let close = self.session.command(Command::Close);
         // It may have ended by itself.
         drop(self.inside.runtime.block_on(close));
         self.wait("the end", |event| matches!(event.body, Body::SessionEnded(_)).then_some(()))?;

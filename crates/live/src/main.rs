@@ -5,6 +5,7 @@ mod heard;
 mod inside;
 mod play;
 mod scenarios;
+mod served;
 mod table;
 mod trial;
 

@@ -3,7 +3,9 @@
 use switchboard_testkit::clis::Cli;
 
 use crate::{
-    scenarios::{approvals, continued, editor, fakes, one_shot, refused, run, same, sandbox, script, stops},
+    scenarios::{
+        approvals, choices, consumers, continued, editor, fakes, one_shot, refused, run, same, sandbox, script, stops,
+    },
     trial::{Trial, abilities},
 };
 
@@ -51,6 +53,11 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("editor shows a change", editor::diff).only(|cli| abilities(cli).approvals),
     Scenario::new("editor stops a turn", editor::cancelled).only(|cli| abilities(cli).interrupt),
     Scenario::new("editor loads a session", editor::loaded).only(|cli| abilities(cli).resume),
+    Scenario::new("consumers of one session", consumers::together).only(|cli| abilities(cli).approvals),
+    Scenario::new("choices are told without a session", choices::discovered),
+    Scenario::new("choices of a model reach the model", choices::model).only(|cli| abilities(cli).set_model),
+    Scenario::new("choices of an effort reach the model", choices::effort).only(|cli| cli.thinks),
+    Scenario::new("choices of commands", choices::command).only(|cli| cli.compacts),
     Scenario::new("stop in the middle of a text", stops::text),
     Scenario::new("stop by a person", stops::person),
     Scenario::new("stop in the middle of a command", stops::command),

@@ -82,6 +82,18 @@ impl Agents {
         seen.into_iter().map(AgentView::from).collect()
     }
 
+    /// The version of an agent that is installed. Its program is only started if nothing else says it.
+    pub async fn version(&self, name: &str) -> Option<String> {
+        let (agents, wanted) = (self.clone(), name.to_owned());
+        let glanced = tokio::task::spawn_blocking(move || {
+            glance(&agents.0.machine).into_iter().find(|seen| seen.name == wanted).and_then(|seen| seen.version)
+        });
+        match glanced.await.unwrap_or_default() {
+            Some(version) => Some(version),
+            None => self.all().await.into_iter().find(|seen| seen.name == name).and_then(|seen| seen.version),
+        }
+    }
+
     async fn look(&self) -> Vec<Inspected> {
         let agents = self.clone();
         let looking = tokio::spawn(async move {

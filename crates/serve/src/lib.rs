@@ -2,6 +2,7 @@
 //!
 //! * [`Service`] is the state and what can be done, whatever wire it is asked on.
 //! * `api/` is the table of operations over HTTP; [`Service::router`] and [`openapi::document`] are made of it.
+//! * [`harness`] is a client's connection on which it runs threads, over any wire that has lines.
 //! * [`guard`] decides who may ask for what, [`listen`] accepts connections and ends them, [`private`] is the socket that
 //!   every process with sessions has.
 //! * [`acp`] is another wire: an editor's, over lines.
@@ -11,10 +12,12 @@ pub mod acp;
 mod agents;
 mod api;
 pub mod commands;
+mod consumers;
 pub mod conversation;
 pub mod feed;
 mod foreign;
 pub mod guard;
+pub mod harness;
 pub mod input;
 pub mod listen;
 pub mod metrics;

@@ -20,6 +20,7 @@ use tokio::{
 use crate::{
     Drain, Problem,
     agents::Agents,
+    consumers::Rooms,
     conversation::Offers,
     feed::{Begin, Feeds, Reader},
     metrics::Metrics,
@@ -60,6 +61,7 @@ struct Inner {
     agents: Agents,
     feeds: Arc<Feeds>,
     offers: Offers,
+    rooms: Rooms,
     started: Instant,
     serves: bool,
     places: Arc<Semaphore>,
@@ -94,9 +96,10 @@ impl Service {
 
     fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
-        let (feeds, offers, started) = (Arc::default(), Offers::default(), Instant::now());
+        let (feeds, offers, rooms) = (Arc::default(), Offers::default(), Rooms::default());
+        let started = Instant::now();
         let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, offers, started, serves, places }))
+        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, offers, rooms, started, serves, places }))
     }
 
     /// The place of one session among those that may run here at once.
@@ -110,6 +113,11 @@ impl Service {
             problem.with_hint("wait for one to end, or start the server with a higher --max-sessions")
         };
         self.0.places.clone().try_acquire_owned().map_err(full)
+    }
+
+    /// Where consumers of one session meet.
+    pub(crate) fn rooms(&self) -> &Rooms {
+        &self.0.rooms
     }
 
     /// It begins sessions for whoever asks.

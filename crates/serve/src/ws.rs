@@ -32,21 +32,24 @@ pub const LARGEST: usize = crate::order::LARGEST_BODY;
 pub const HEARS: usize = 8 << 10;
 
 /// A ping is sent when there was nothing to say for so long: who is gone without a word is noticed then.
-const QUIET: Duration = Duration::from_secs(30);
+pub const QUIET: Duration = Duration::from_secs(30);
 
 /// How long a client may take to say good-bye.
-const GOOD_BYE: Duration = Duration::from_secs(2);
+pub const GOOD_BYE: Duration = Duration::from_secs(2);
 
 /// So many replies may wait for a client that does not read.
 const REPLIES: usize = 16;
 
 /// So many pings are answered on a connection: one a second for a day.
-const PINGS: u32 = 86_400;
+pub const PINGS: u32 = 86_400;
 
 /// Why a connection is closed.
-enum Close {
+pub enum Close {
+    /// The session has ended.
     Ended,
+    /// The server is about to end.
     Shutdown,
+    /// It cannot go on.
     Failed(String),
     /// The client is gone, so there is nobody to be told.
     Gone,
@@ -92,6 +95,11 @@ pub async fn serve(socket: WebSocket, reader: Reader, client: Client, drain: Dra
         }
         close
     };
+    farewell(sink, stream, close).await;
+}
+
+/// Closes a connection so that all that was sent arrives.
+pub async fn farewell(mut sink: SplitSink<WebSocket, Message>, mut stream: SplitStream<WebSocket>, close: Close) {
     let Some(frame) = close.frame() else {
         // The answer to its own good-bye, or to what was no WebSocket message, goes out.
         timeout(GOOD_BYE, sink.close()).await.ok();

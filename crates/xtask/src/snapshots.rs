@@ -15,6 +15,7 @@ pub struct Snapshots {}
 pub fn run(_: &Snapshots) -> anyhow::Result<()> {
     for (package, target, tests, update) in [
         ("switchboard-cli", "--test=it", "snapshots::recordings", "always"),
+        ("switchboard-cli", "--test=it", "consumers::tables", "always"),
         ("switchboard-cli", "--bin=switchboard", "view::", "always"),
         // A dialect that changed gets another revision, and its snapshot another name: none is overwritten.
         ("switchboard-dialects", "--lib", "test_saved::what_changes", "unseen"),

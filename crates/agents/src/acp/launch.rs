@@ -14,6 +14,7 @@ pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", "acp",
 const ABILITIES: Abilities = Abilities {
     streaming: true,
     reasoning: true,
+    plans: true,
     approvals: true,
     questions: true,
     interrupt: true,

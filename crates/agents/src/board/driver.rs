@@ -98,7 +98,7 @@ impl Client {
 
     fn request(&mut self, method: &'static str, path: String, body: Option<&Value>, effects: &mut Effects) -> u64 {
         self.requests += 1;
-        effects.push(Effect::Http(HttpRequest { id: self.requests, method, path, body: body.map(raw) }));
+        effects.push(Effect::Http(HttpRequest { id: self.requests, method, path, body: body.map(raw), digest: None }));
         self.requests
     }
 

@@ -3,9 +3,10 @@
 use std::{collections::VecDeque, ops::Deref};
 
 use serde_json::value::RawValue;
-use switchboard_event::{Decider, Id, Info, Item, Level, Named, Notice, Outcome, RequestResolved, Topic};
+use switchboard_event::{Decider, Id, Info, Item, Level, Notice, Outcome, RequestResolved, Topic};
 
 use super::{
+    driver::HELLO,
     items,
     live::Live,
     modes,
@@ -201,7 +202,7 @@ impl Live {
         let payload = response.object("response");
         if response.is("subtype", "success") {
             match subtype.as_str() {
-                "initialize" => self.initialized(&payload, scribe),
+                "initialize" => self.initialized(&id, &payload, scribe),
                 "cancel_async_message" if payload.is_true("cancelled") => {
                     self.waiting.remove(what.as_deref().unwrap_or_default());
                 }
@@ -220,17 +221,14 @@ impl Live {
 
 /// The answer to `initialize`: what can be chosen, and who can be called.
 impl Live {
-    fn initialized(&mut self, payload: &Object<'_>, scribe: &mut Scribe) {
-        let agent = |agent: Json<'_>| {
-            let agent = agent.object();
-            Some(Named { name: agent.filled("name")?, description: agent.filled("description") })
-        };
+    fn initialized(&mut self, id: &str, payload: &Object<'_>, scribe: &mut Scribe) {
         self.offers.told(payload);
         if let Some(model) = scribe.start().config.model.clone() {
             self.offers.uses(&model);
         }
-        let agents = payload.array("agents").into_iter().filter_map(agent).collect();
-        scribe.info(Info { modes: modes::all(), agents, ..self.offers.info() });
+        // The mode is told with the first turn, but we know how we start it.
+        let mode = (id == HELLO).then(|| modes::FIRST.to_owned());
+        scribe.info(Info { modes: modes::all(), mode, ..self.offers.info() });
     }
 
     /// A setting was changed.

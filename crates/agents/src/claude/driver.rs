@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The id of the handshake.
-const HELLO: &str = "initialize";
+pub const HELLO: &str = "initialize";
 
 /// Speaks to one process of Claude Code.
 pub struct Claude {

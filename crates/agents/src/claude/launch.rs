@@ -18,6 +18,7 @@ pub const AGENT: Agent = Agent {
     abilities: Abilities {
         streaming: true,
         reasoning: true,
+        plans: true,
         approvals: true,
         changed_input: true,
         questions: true,

@@ -4,6 +4,9 @@ use switchboard_event::Mode;
 
 use crate::Unsupported;
 
+/// The mode in which a session begins.
+pub const FIRST: &str = "default";
+
 /// The modes that can be set in a session.
 const MODES: &[(&str, &str, &str)] = &[
     ("default", "Ask", "asks before it changes something"),

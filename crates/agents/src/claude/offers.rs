@@ -24,6 +24,7 @@ pub struct Offers {
     told: bool,
     models: Vec<Offer>,
     commands: Vec<Named>,
+    agents: Vec<Named>,
     model: Option<String>,
     effort: Option<String>,
     budget: Option<String>,
@@ -44,13 +45,15 @@ impl Offers {
     pub fn told(&mut self, payload: &Object<'_>) {
         self.told = true;
         self.models = payload.array("models").into_iter().filter_map(|model| offer(&model.object())).collect();
-        self.commands = payload.array("commands").into_iter().filter_map(system::command).collect();
+        let named = |list| payload.array(list).into_iter().filter_map(system::named).collect();
+        (self.commands, self.agents) = (named("commands"), named("agents"));
     }
 
     /// The models and the commands, and what can be set.
     pub fn info(&self) -> Info {
         let models = self.models.iter().map(|offer| offer.model.clone()).collect();
-        Info { models, commands: self.commands.clone(), options: self.options(), ..Info::default() }
+        let (commands, agents) = (self.commands.clone(), self.agents.clone());
+        Info { models, commands, agents, options: self.options(), ..Info::default() }
     }
 
     /// This model is used from now on.
@@ -67,9 +70,13 @@ impl Offers {
     }
 
     /// Commands by their names, with what is known about each.
-    pub fn described(&self, names: Vec<String>) -> Vec<Named> {
-        let known = |name: &String| self.commands.iter().find(|command| command.name == *name).cloned();
-        names.into_iter().map(|name| known(&name).unwrap_or_else(|| Named::new(name))).collect()
+    pub fn commands(&self, names: Vec<String>) -> Vec<Named> {
+        described(&self.commands, names)
+    }
+
+    /// Subagents likewise.
+    pub fn agents(&self, names: Vec<String>) -> Vec<Named> {
+        described(&self.agents, names)
     }
 
     /// A setting has this value from now on.
@@ -110,13 +117,15 @@ impl Offers {
             name: (*name).to_owned(),
             description: (adaptive && !matches!(*id, DEFAULT | "0")).then(|| hint.to_owned()),
         };
+        let chosen = self.budget.as_deref().unwrap_or(DEFAULT);
+        let other = (!BUDGETS.iter().any(|(id, _)| *id == chosen)).then_some((chosen, chosen));
         Selector {
             id: BUDGET.to_owned(),
             name: "Thinking tokens".to_owned(),
             description: Some("How much the model may think before it answers".to_owned()),
             group: Some("model".to_owned()),
-            value: self.budget.clone().unwrap_or_else(|| DEFAULT.to_owned()),
-            values: BUDGETS.iter().map(value).collect(),
+            value: chosen.to_owned(),
+            values: BUDGETS.iter().chain(&other).map(value).collect(),
         }
     }
 
@@ -156,6 +165,11 @@ impl Offers {
             _ => json!({ "subtype": "set_max_thinking_tokens", "max_thinking_tokens": number }),
         })
     }
+}
+
+fn described(known: &[Named], names: Vec<String>) -> Vec<Named> {
+    let find = |name: &String| known.iter().find(|known| known.name == *name).cloned();
+    names.into_iter().map(|name| find(&name).unwrap_or_else(|| Named::new(name))).collect()
 }
 
 /// What a request of ours sets, and to what.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use switchboard_event::ApprovalMode;
 
-use super::{launch, mcp};
+use super::{launch, mcp, modes};
 use crate::Order;
 
 /// A kind of tools, as `allowedTools` and `blockedTools` name it. MCP servers are another matter.
@@ -45,7 +45,7 @@ pub fn mode(order: &Order<'_>) -> &'static str {
     let may_bypass = !order.root || order.confined || order.host.env("IS_SANDBOX").is_some_and(|value| value == "1");
     match order.one_shot && approval(order) == ApprovalMode::AutoAll && may_bypass {
         true => "bypassPermissions",
-        false => "default",
+        false => modes::FIRST,
     }
 }
 
@@ -70,7 +70,7 @@ fn unasked(order: &Order<'_>) -> Option<&'static str> {
     match approval(order) {
         _ if !order.one_shot => None,
         ApprovalMode::AskDangerous | ApprovalMode::AutoEdit => Some(EDITS),
-        ApprovalMode::AutoAll if mode(order) == "default" => Some(ALL),
+        ApprovalMode::AutoAll if mode(order) == modes::FIRST => Some(ALL),
         ApprovalMode::AutoAll | ApprovalMode::Ask => None,
     }
 }

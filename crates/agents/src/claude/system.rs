@@ -55,10 +55,10 @@ impl Live {
             mode: fields.filled("permissionMode"),
             version: fields.filled("claude_code_version"),
             tools: fields.strings("tools"),
-            commands: self.offers.described(fields.strings("slash_commands")),
+            commands: self.offers.commands(fields.strings("slash_commands")),
             options: self.offers.options(),
             mcp: fields.array("mcp_servers").into_iter().map(mcp_server).collect(),
-            agents: fields.strings("agents").into_iter().map(Named::new).collect(),
+            agents: self.offers.agents(fields.strings("agents")),
             ..Info::default()
         });
         self.ensure_turn(scribe);
@@ -170,16 +170,16 @@ fn informational(fields: &Object<'_>) -> Notice {
 }
 
 fn commands_changed(fields: &Object<'_>, scribe: &mut Scribe) {
-    let commands = fields.array("commands").into_iter().filter_map(command).collect();
+    let commands = fields.array("commands").into_iter().filter_map(named).collect();
     scribe.info(Info { commands, ..Info::default() });
     scribe.otherwise(Notice::new(Topic::Commands));
 }
 
-/// A slash command: a name, or a name with a description.
-pub fn command(command: Json<'_>) -> Option<Named> {
-    if let Some(name) = command.str() {
+/// A slash command or a subagent: a name, or a name with a description.
+pub fn named(entry: Json<'_>) -> Option<Named> {
+    if let Some(name) = entry.str() {
         return Some(Named::new(name));
     }
-    let fields = command.object();
+    let fields = entry.object();
     Some(Named { name: fields.filled("name")?, description: fields.filled("description") })
 }

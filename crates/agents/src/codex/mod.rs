@@ -12,6 +12,7 @@ mod items;
 mod launch;
 mod live;
 mod names;
+mod offers;
 mod responses;
 mod usage;
 mod user;

@@ -19,6 +19,7 @@ pub const AGENT: Agent = Agent {
     abilities: Abilities {
         streaming: true,
         reasoning: true,
+        plans: true,
         approvals: true,
         interrupt: true,
         resume: true,

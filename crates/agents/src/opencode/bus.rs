@@ -8,6 +8,7 @@ use super::{
     clock::Clock,
     exchange::Posted,
     messages::Message,
+    offers::Offers,
     recent::Recent,
     requests::Questions,
     sessions::{Seat, Sessions},
@@ -38,6 +39,10 @@ pub struct Bus {
     pub(super) replied: Recent<()>,
     /// We stopped the turn, be it before the bus showed its beginning.
     pub(super) stopped: bool,
+    /// What can be chosen.
+    pub(super) offers: Offers,
+    /// The mode is known.
+    pub(super) moded: bool,
     /// Prompts that we sent.
     pub(super) posted: Posted,
     /// Parts that were heard of, and by which connection to the bus.

@@ -6,8 +6,11 @@ use switchboard_event::{
     Decider, ErrorCode, Fault, Id, Info, Level, Mode, Named, Notice, Origin, Outcome, RequestResolved, Topic,
 };
 
-use super::{bus::Bus, errors, routes::Route};
-use crate::{Json, Object, Scribe};
+use super::{bus::Bus, errors, offers, routes::Route, sessions};
+use crate::{Json, Object, Scribe, commands};
+
+/// The agent that works in a session if nobody says which.
+const MODE: &str = "build";
 
 /// How many prompts are remembered until the bus shows them.
 const LIMIT: usize = 64;
@@ -45,10 +48,14 @@ impl Posted {
 impl Bus {
     /// Something was asked of the server.
     pub(super) fn sent(&mut self, request: &Object<'_>, scribe: &mut Scribe) {
+        if request.has("set") {
+            return self.chosen(&request.object("set"), scribe);
+        }
         let (method, path) = (request.str("method").unwrap_or_default(), request.str("path").unwrap_or_default());
         let body = request.object("body");
         match Route::of(&method, &path) {
             Route::Prompt(_) => self.prompt_sent(request.count("id"), &body),
+            Route::Command(_) => self.command_sent(request.count("id"), &body),
             Route::Permit(id) => self.permission_sent(id, &body, scribe),
             Route::Reply(id) => self.reply_sent(id, &body, scribe),
             Route::Reject(id) => self.reject_sent(id, scribe),
@@ -62,6 +69,18 @@ impl Bus {
         scribe.otherwise(Notice { name: request.filled("path"), ..debug() });
     }
 
+    /// Something was chosen: OpenCode will hear of it with the next prompt.
+    fn chosen(&mut self, what: &Object<'_>, scribe: &mut Scribe) {
+        self.offers.uses(what.filled("model"));
+        if what.has("variant") {
+            self.offers.thinks(what.filled("variant"));
+        }
+        let (model, mode) = (what.filled("model"), what.filled("agent"));
+        self.moded |= mode.is_some();
+        scribe.info(Info { model, mode, options: self.offers.options(), ..Info::default() });
+        scribe.otherwise(Notice::new(Topic::Control).with_name("set"));
+    }
+
     fn prompt_sent(&mut self, number: u64, body: &Object<'_>) {
         self.stopped = false;
         let parts = body.array("parts").into_iter().map(Json::object);
@@ -70,6 +89,13 @@ impl Bus {
         if !body.is_true("noReply") && !texts.is_empty() {
             self.posted.push(number, texts.join("\n"));
         }
+    }
+
+    fn command_sent(&mut self, number: u64, body: &Object<'_>) {
+        self.stopped = false;
+        let (name, arguments) = (body.string("command"), body.string("arguments"));
+        let typed = commands::typed(&name.unwrap_or_default(), &arguments.unwrap_or_default());
+        self.posted.push(number, typed.text);
     }
 
     /// A refusal without words ends the turn, unless OpenCode is told to go on: only who cancels sends that.
@@ -105,7 +131,7 @@ impl Bus {
         let route = Route::of(&method, &path);
         let name = format!("{method} {path}");
         if let Some(fault) = failure(answer) {
-            if let Route::Prompt(_) = route {
+            if let Route::Prompt(_) | Route::Command(_) = route {
                 self.prompt_failed(answer.count("id"), &fault, scribe);
             }
             let level = if expected(route, &fault) { Level::Debug } else { Level::Warning };
@@ -121,15 +147,38 @@ impl Bus {
 
     fn learned(&mut self, route: Route<'_>, body: Json<'_>, scribe: &mut Scribe) {
         match route {
-            Route::Create | Route::Fork(_) => self.sessions.adopt(&body.object(), false, scribe),
-            Route::Session(_) => self.sessions.adopt(&body.object(), true, scribe),
+            Route::Create | Route::Fork(_) | Route::Session(_) => {
+                let existed = matches!(route, Route::Session(_));
+                self.sessions.adopt(&body.object(), existed, scribe);
+                self.offers.uses(sessions::about(&body.object()).model);
+            }
             Route::Messages(_) => self.catch_up(body, scribe),
             Route::Statuses => self.statuses(&body.object(), scribe),
             Route::Permissions => self.still_asked(body, Self::permission_asked, scribe),
             Route::Questions => self.still_asked(body, Self::question_asked, scribe),
             Route::Agents => scribe.info(agents(body)),
+            Route::Config => self.configured(&body.object(), scribe),
+            Route::Providers => {
+                self.offers.providers(&body.object());
+                let (models, options) = (self.offers.models(), self.offers.options());
+                scribe.info(Info { models, options, ..Info::default() });
+            }
+            Route::Commands => scribe.info(Info { commands: offers::commands(body), ..Info::default() }),
             _ => {}
         }
+    }
+
+    /// What is used where nothing was chosen.
+    fn configured(&mut self, config: &Object<'_>, scribe: &mut Scribe) {
+        if self.offers.model().is_none() {
+            self.offers.uses(scribe.start().config.model.clone());
+        }
+        self.offers.config(config);
+        let model = self.offers.model().map(str::to_owned);
+        // Somebody may have chosen one meanwhile.
+        let usual = || config.filled("default_agent").unwrap_or_else(|| MODE.to_owned());
+        let mode = (!self.moded).then(usual);
+        scribe.info(Info { model, mode, models: self.offers.models(), ..Info::default() });
     }
 
     /// A prompt was not taken: that is the end of its turn, unless another goes on.

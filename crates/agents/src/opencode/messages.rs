@@ -2,7 +2,7 @@
 
 use switchboard_event::{AgentMessage, Details, Id, Info, Item, Notice, Status, Topic, raw};
 
-use super::{bus::Bus, errors};
+use super::{bus::Bus, errors, offers};
 use crate::{Object, Scribe};
 
 /// What is remembered about a message.
@@ -58,13 +58,17 @@ impl Bus {
         }
         let model = info.object("model");
         if self.main {
-            scribe.info(Info {
-                mode: info.filled("agent"),
-                model: model.filled("modelID"),
-                provider: model.filled("providerID"),
-                ..Info::default()
-            });
+            let (model, provider) = (model.filled("modelID"), model.filled("providerID"));
+            self.works_with(Info { mode: info.filled("agent"), model, provider, ..Info::default() }, scribe);
         }
+    }
+
+    /// Who works, and with which model.
+    fn works_with(&mut self, info: Info, scribe: &mut Scribe) {
+        self.moded |= info.mode.is_some();
+        let model = offers::full(info.provider.clone(), info.model);
+        self.offers.uses(model.clone());
+        scribe.info(Info { model, options: self.offers.options(), ..info });
     }
 
     /// A message is heard of for the first time; true if it was there before.
@@ -93,13 +97,9 @@ impl Bus {
             return self.complete(id, info, scribe);
         }
         if !info.is_true("summary") {
-            scribe.info(Info {
-                cwd: info.object("path").filled("cwd"),
-                mode: info.filled("agent").or_else(|| info.filled("mode")),
-                model: info.filled("modelID"),
-                provider: info.filled("providerID"),
-                ..Info::default()
-            });
+            let (model, provider) = (info.filled("modelID"), info.filled("providerID"));
+            let (cwd, mode) = (info.object("path").filled("cwd"), info.filled("agent").or_else(|| info.filled("mode")));
+            self.works_with(Info { cwd, mode, model, provider, ..Info::default() }, scribe);
         }
         if self.turn.awaits(id) {
             if let Some(error) = info.get("error") {

@@ -14,6 +14,7 @@ mod launch;
 mod messages;
 mod next;
 mod next_stream;
+mod offers;
 mod parts;
 mod prompts;
 mod recent;

@@ -5,7 +5,7 @@ use switchboard_event::{
     Command, Content, Details, ErrorCode, Id, Info, Item, Level, Notice, Origin, SessionStatus, Status, Topic,
 };
 
-use super::{bus::Bus, calls::call_key, errors, prompts, speech::Voice, status, steps, turn};
+use super::{bus::Bus, calls::call_key, errors, offers, prompts, speech::Voice, status, steps, turn};
 use crate::{Json, Object, Scribe};
 
 impl Bus {
@@ -125,7 +125,7 @@ impl Bus {
             return scribe.notice(echo("step.ended"));
         }
         self.ended.insert(step, ());
-        let usage = steps::usage(fields, &message, 1, scribe.model().map(str::to_owned));
+        let usage = steps::usage(fields, &message, 1, scribe.model().map(offers::bare).map(str::to_owned));
         scribe.notice(steps::finished(fields));
         let finish = fields.filled("finish");
         if self.main {
@@ -174,7 +174,8 @@ impl Bus {
 }
 
 fn model_of(model: &Object<'_>) -> Info {
-    Info { model: model.filled("id"), provider: model.filled("providerID"), ..Info::default() }
+    let provider = model.filled("providerID");
+    Info { model: offers::full(provider.clone(), model.filled("id")), provider, ..Info::default() }
 }
 
 /// Something that was said before.

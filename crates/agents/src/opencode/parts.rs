@@ -5,7 +5,7 @@ use switchboard_event::{AgentMessage, Id, Item, Level, Notice, SessionStatus, To
 
 use super::{
     bus::Bus,
-    errors, prompts,
+    errors, offers, prompts,
     speech::{self, Voice},
     status, steps, wire,
 };
@@ -133,7 +133,7 @@ impl Bus {
     }
 
     fn step_finished(&mut self, part: &Part<'_>, scribe: &mut Scribe) {
-        let model = scribe.model().map(str::to_owned);
+        let model = scribe.model().map(offers::bare).map(str::to_owned);
         let (model, step) = match self.messages.get_mut(&part.message) {
             Some(message) => {
                 message.steps = message.steps.saturating_add(1);

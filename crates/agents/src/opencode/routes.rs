@@ -29,6 +29,14 @@ pub enum Route<'a> {
     Reject(&'a str),
     /// The agents: OpenCode's word for modes and for subagents.
     Agents,
+    /// OpenCode's configuration.
+    Config,
+    /// The models, by provider.
+    Providers,
+    /// The slash commands.
+    Commands,
+    /// One of them.
+    Command(&'a str),
     /// Something else.
     Other,
 }
@@ -55,6 +63,10 @@ impl<'a> Route<'a> {
             ("POST", ["question", request, "reply"]) => Self::Reply(request),
             ("POST", ["question", request, "reject"]) => Self::Reject(request),
             ("GET", ["agent"]) => Self::Agents,
+            ("GET", ["config"]) => Self::Config,
+            ("GET", ["config", "providers"]) => Self::Providers,
+            ("GET", ["command"]) => Self::Commands,
+            ("POST", ["session", session, "command"]) => Self::Command(session),
             _ => Self::Other,
         }
     }

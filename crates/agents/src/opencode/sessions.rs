@@ -3,7 +3,7 @@
 
 use switchboard_event::{Id, Info};
 
-use super::{recent::Recent, wire::Event};
+use super::{offers, recent::Recent, wire::Event};
 use crate::{Object, Scribe};
 
 /// The sessions on the bus, as far as they are known.
@@ -171,13 +171,14 @@ fn is_work(event: &Event<'_>) -> bool {
 /// What OpenCode says about a session.
 pub fn about(info: &Object<'_>) -> Info {
     let model = info.object("model");
+    let provider = model.filled("providerID");
     Info {
         cwd: info.filled("directory"),
         title: info.filled("title"),
         version: info.filled("version"),
         mode: info.filled("agent"),
-        model: model.filled("id").or_else(|| model.filled("modelID")),
-        provider: model.filled("providerID"),
+        model: offers::full(provider.clone(), model.filled("id").or_else(|| model.filled("modelID"))),
+        provider,
         ..Info::default()
     }
 }

@@ -24,6 +24,11 @@ impl Scribe {
         }
     }
 
+    /// The session goes on under another of the agent's own ids.
+    pub fn moved(&mut self, session: &str) {
+        self.agent_session = Some(Id::from(session));
+    }
+
     /// The agent's own id of the session, once it is known.
     #[must_use]
     pub fn session(&self) -> Option<&Id> {
@@ -165,6 +170,8 @@ impl Scribe {
             (_, false, Some(TurnStatus::Interrupted)) => Ending { reason: EndReason::Cancelled, error: None },
             (_, false, Some(TurnStatus::Failed)) => failed("the last turn failed"),
             (Some(Why::Cancelled), false, None) => Ending { reason: EndReason::Cancelled, error: None },
+            // Who had nothing to do has done it.
+            (None, false, None) if self.closing => Ending { reason: EndReason::Completed, error: None },
             (None, false, None) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
             (None, false, None) => failed("the stream ended before the agent did anything"),
         }
@@ -185,6 +192,10 @@ impl Scribe {
 
     pub(crate) fn stopping(&mut self, why: Why) {
         self.stopping = Some(why);
+    }
+
+    pub(crate) fn closing(&mut self) {
+        self.closing = true;
     }
 
     /// What went wrong, should it turn out that something did.

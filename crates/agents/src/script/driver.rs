@@ -28,6 +28,7 @@ pub const AGENT: Agent = Agent {
     abilities: Abilities {
         streaming: true,
         reasoning: true,
+        plans: true,
         approvals: true,
         questions: true,
         interrupt: true,

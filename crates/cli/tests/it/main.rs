@@ -7,6 +7,7 @@ mod acp;
 mod binary;
 mod cli;
 mod conformance;
+mod consumers;
 mod examples;
 mod recordings;
 mod snapshots;

@@ -15,18 +15,12 @@ use super::{
 use crate::{Messages, Projection, message::Messenger};
 
 /// The projection.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Router {
     messenger: Messenger,
     reduced: Reduced,
     /// How many messages were told.
     told: u64,
-}
-
-impl Default for Router {
-    fn default() -> Self {
-        Self { messenger: Messenger::default(), reduced: Reduced::default(), told: 0 }
-    }
 }
 
 impl Projection for Router {

@@ -172,7 +172,7 @@ macro_rules! calls {
     ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ty),)*) => {
         /// What a client wants.
         #[derive(Clone, Debug, schemars::JsonSchema)]
-        #[schemars(tag = "method", content = "params")]
+        #[schemars(rename = "ClientRequest", tag = "method", content = "params")]
         pub enum Call {
             $($(#[$doc])* #[schemars(rename = $name)] $variant($params),)*
         }

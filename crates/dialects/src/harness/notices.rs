@@ -10,7 +10,8 @@ use super::wire::{
 /// Something to know; none for what concerns nobody but host and agent.
 pub fn notice<'a>(event: &'a Event, notice: &'a Notice) -> Option<Notification<'a>> {
     let internal = matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo);
-    if internal || notice.level == Level::Debug {
+    // How much of a limit is used is for who looks closely, and clients do.
+    if internal || notice.level == Level::Debug && notice.topic != Topic::RateLimit {
         return None;
     }
     Some(Notification::Notice(NoticeParams {
@@ -94,6 +95,8 @@ pub fn info(info: &Info) -> ThreadInfo<'_> {
     }
 }
 
+/// A model, as the protocol has it.
+#[must_use]
 pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     Model {
         id: &model.id,
@@ -103,6 +106,8 @@ pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     }
 }
 
+/// A selector, as the protocol has it.
+#[must_use]
 pub fn option(selector: &Selector) -> ConfigOption<'_> {
     let values = selector.values.iter().map(|value| ConfigSelectOption {
         id: &value.id,

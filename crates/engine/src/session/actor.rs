@@ -70,8 +70,8 @@ pub(crate) struct Actor {
     pub(super) ladder: Ladder,
     pub(super) replies: super::told::Replies,
     pub(super) tools: super::told::Tools,
-    /// The agent's own id of the session is written down.
-    pub(super) named: bool,
+    /// The agent's own id of the session, as it is written down.
+    pub(super) named: Option<switchboard_event::Id>,
     /// Why it could not go on.
     pub(super) fault: Option<Fault>,
     pub(super) exit: Option<Exit>,
@@ -105,7 +105,7 @@ impl Actor {
             ladder: Ladder::default(),
             replies: super::told::Replies::default(),
             tools: super::told::Tools::default(),
-            named: false,
+            named: None,
             fault: None,
             exit: None,
             silent: false,

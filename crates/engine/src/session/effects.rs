@@ -38,6 +38,7 @@ impl Actor {
                 self.sent(&kept);
                 self.outbox.push(Outgoing::Record(record));
             }
+            Effect::Note(record) => self.sent(&record),
             Effect::Hear(line) => {
                 self.sign_of_life();
                 self.hear(line.as_bytes());
@@ -82,7 +83,7 @@ impl Actor {
     pub(super) fn answered(&mut self, request: &HttpRequest, answer: &Result<(u16, Bytes), String>) {
         let HttpRequest { id, method, path, .. } = request;
         let (status, body, error) = match answer {
-            Ok((status, body)) => (Some(*status), content(body), None),
+            Ok((status, body)) => (Some(*status), kept(request, *status, content(body)), None),
             Err(error) => (None, None, Some(error.as_str())),
         };
         let record = raw(&HttpAnswer { id: *id, method, path, status, body, error });
@@ -111,6 +112,14 @@ impl Actor {
 fn server(url: &str, authorization: Option<&str>, anywhere: bool) -> Result<Client, HttpError> {
     let address = if anywhere { Address::parse(url)? } else { Address::local(url)? };
     Client::new(address, authorization)
+}
+
+/// What may be kept of an answer.
+fn kept(request: &HttpRequest, status: u16, body: Option<Box<RawValue>>) -> Option<Box<RawValue>> {
+    match request.digest.filter(|_| status < 400) {
+        Some(digest) => body.as_deref().map(digest),
+        None => body,
+    }
 }
 
 /// JSON as it is; anything else as a text.

@@ -86,11 +86,11 @@ impl Actor {
         }
     }
 
-    /// Who the session is to the agent. One that is slow to begin may say it long after its first event.
+    /// Who the session is to the agent, now. One that is slow to begin may say it long after its first event.
     fn learn_name(&mut self) {
         let name = self.parts.translator.agent_session();
-        if !self.named && name.is_some() {
-            self.named = true;
+        if name.is_some() && name != self.named.as_ref() {
+            self.named = name.cloned();
             self.parts.journal.change().agent_session = name.cloned();
         }
     }

@@ -1,6 +1,8 @@
 //! The scenarios, by what they are about. They go through the table of agents and name none.
 
 pub mod approvals;
+pub mod choices;
+pub mod consumers;
 pub mod continued;
 pub mod editor;
 pub mod fakes;

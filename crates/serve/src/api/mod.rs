@@ -4,6 +4,7 @@
 mod about;
 mod agents;
 mod approvals;
+mod consumers;
 mod events;
 mod operation;
 mod sessions;
@@ -29,6 +30,7 @@ pub const GROUPS: &[&[Operation]] = &[
     sessions::OPERATIONS,
     events::OPERATIONS,
     streams::OPERATIONS,
+    consumers::OPERATIONS,
     steering::OPERATIONS,
     approvals::OPERATIONS,
     agents::OPERATIONS,

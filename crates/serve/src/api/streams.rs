@@ -12,6 +12,7 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use switchboard_agents::agent;
 use switchboard_dialects::{Surface, usual};
 
 use super::{
@@ -22,8 +23,9 @@ use crate::{
     Problem, Service,
     feed::{Begin, Reader},
     guard::Caller,
+    harness::{self, Purpose},
     input::{Json, Path, Query},
-    order::RunRequest,
+    order::{RunRequest, agent_name},
     sse, ws,
 };
 
@@ -54,6 +56,19 @@ pub const OPERATIONS: &[Operation] = &[
         answers: &[Answer { status: 101, meaning: "The connection is a WebSocket now.", content: Content::Nothing }],
         refusals: &[404, 426],
         handler: |method| on(method, connect),
+        ..Operation::NEW
+    },
+    Operation {
+        path: "/ws/harness",
+        name: "connectHarness",
+        summary: "Run threads and turns over WebSocket, in the harness protocol",
+        description: "JSON-RPC without `jsonrpc`, a message a frame: `initialize`, `thread/start`, `turn/start`, \
+                      approvals as requests to the client, and so on, with any number of threads at once. The client \
+                      going decides nothing: its sessions go on, until they are unused for too long.",
+        query: Some(schema::<HarnessQuery>),
+        answers: &[Answer { status: 101, meaning: "The connection is a WebSocket now.", content: Content::Nothing }],
+        refusals: &[426],
+        handler: |method| on(method, connect_harness),
         ..Operation::NEW
     },
     Operation {
@@ -98,6 +113,14 @@ struct SocketQuery {
     /// From this message on, counted from 0.
     #[schemars(range(min = 0, max = 9_007_199_254_740_992_u64))]
     offset: Option<u64>,
+}
+
+/// How to connect to the harness.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct HarnessQuery {
+    /// The agent of threads that name none.
+    #[schemars(schema_with = "agent_name")]
+    agent: Option<String>,
 }
 
 impl StreamQuery {
@@ -152,7 +175,25 @@ async fn connect(
     }))
 }
 
-fn not_a_websocket(rejection: &WebSocketUpgradeRejection) -> Problem {
+async fn connect_harness(
+    State(service): State<Service>,
+    Query(query): Query<HarnessQuery>,
+    caller: Option<Extension<Caller>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let unknown = |name: &str| Problem::bad_field("agent", &format!("there is no agent `{name}`"));
+    let agent = query.agent.as_deref().map(|name| agent(name).ok_or_else(|| unknown(name))).transpose()?;
+    let open = service.metrics().stream("websocket", usual(Surface::Harness).name);
+    let caller = caller.map(|Extension(caller)| caller);
+    let upgrade = upgrade.map_err(|rejection| not_a_websocket(&rejection))?;
+    Ok(upgrade.max_message_size(ws::LARGEST).read_buffer_size(ws::HEARS).on_upgrade(move |socket| async move {
+        harness::serve(socket, service, Purpose { agent, caller, ..Purpose::default() }).await;
+        drop(open);
+    }))
+}
+
+/// Whoever asks is no WebSocket client.
+pub(super) fn not_a_websocket(rejection: &WebSocketUpgradeRejection) -> Problem {
     Problem::new(StatusCode::UPGRADE_REQUIRED, "not_websocket", rejection.body_text().to_lowercase())
         .with_hint("connect to this address with a WebSocket client")
 }

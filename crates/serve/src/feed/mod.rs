@@ -2,6 +2,7 @@
 //! may be as slow as it likes: one far behind reads the log by itself, those at the end share one projection.
 
 mod alone;
+mod head;
 mod passage;
 mod reader;
 mod shared;
@@ -16,6 +17,7 @@ use switchboard_engine::{Engine, Follower};
 use switchboard_event::Id;
 use switchboard_store::StoreError;
 
+pub use head::Head;
 pub use passage::{Message, Passage};
 pub use reader::{Part, Reader, Step};
 

@@ -13,6 +13,7 @@ use serde_json::{Value, value::RawValue};
 use switchboard_event::SessionConfig;
 
 pub use run::RunRequest;
+pub(crate) use shape::agent_name;
 
 /// A body with images, as base64, and the rest beside them.
 pub const LARGEST_BODY: usize = 32 << 20;

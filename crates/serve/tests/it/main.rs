@@ -5,6 +5,7 @@
 mod approvals;
 mod board;
 mod client;
+mod consumers;
 mod conversations;
 mod described;
 mod door;
@@ -15,6 +16,7 @@ mod figures;
 mod guard_bodies;
 mod guard_entry;
 mod guard_pages;
+mod harness;
 mod listen_end;
 mod listen_limits;
 mod listen_unix;

@@ -54,21 +54,26 @@ impl Rig {
 
     /// A server that lets sessions work below these folders only.
     pub fn with(roots: Vec<PathBuf>) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), roots, &Options::default())
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), roots, &Options::default(), Limits::default())
+    }
+
+    /// A server with other limits of time.
+    pub fn limited(limits: Limits) -> Self {
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &Options::default(), limits)
     }
 
     /// A server whose log may take so many bytes.
     pub fn small(bytes: u64) -> Self {
         let options = Options { max_bytes: Some(bytes), ..Options::default() };
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options)
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options, Limits::default())
     }
 
     /// Another process that shares the log.
     pub fn beside(&self) -> Self {
-        Self::at(self.folder.clone(), Vec::new(), &Options::default())
+        Self::at(self.folder.clone(), Vec::new(), &Options::default(), Limits::default())
     }
 
-    fn at(folder: Arc<TempDir>, roots: Vec<PathBuf>, options: &Options) -> Self {
+    fn at(folder: Arc<TempDir>, roots: Vec<PathBuf>, options: &Options, limits: Limits) -> Self {
         let data = folder.path().join("data");
         let store = Store::open(&data, &Options { owner: Some(this_process()), ..options.clone() }).unwrap();
         let owner = store.owner().unwrap();
@@ -80,7 +85,7 @@ impl Rig {
             owner: Some(owner),
             cwd: folder.path().to_owned(),
             roots,
-            limits: Limits::default(),
+            limits,
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),

@@ -15,6 +15,8 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: false,
+    thinks: true,
+    compacts: true,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

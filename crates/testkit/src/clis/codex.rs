@@ -15,6 +15,8 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: false,
+    thinks: true,
+    compacts: true,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

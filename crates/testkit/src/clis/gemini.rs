@@ -15,6 +15,8 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: true,
+    thinks: false,
+    compacts: false,
     shell: |command| ToolCall { name: "run_shell_command", input: json!({ "command": command }) },
     write: |file, text| ToolCall { name: "write_file", input: json!({ "file_path": file, "content": text }) },
     delegate: None,

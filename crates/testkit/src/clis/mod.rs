@@ -36,6 +36,10 @@ pub struct Cli {
     pub gives_up: bool,
     /// When Switchboard runs it, it does not tell what a command printed or how it ended, and of the cost only sums.
     pub terse: bool,
+    /// How hard its model thinks can be chosen while it runs.
+    pub thinks: bool,
+    /// It has a command that makes the conversation shorter.
+    pub compacts: bool,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.

@@ -15,6 +15,8 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: false,
     terse: false,
+    thinks: true,
+    compacts: false,
     shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "write", input: json!({ "filePath": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {
@@ -33,7 +35,7 @@ fn setup(places: &Places<'_>) -> Setup {
         "limit": { "context": 100_000, "output": 8_000 }, "cost": { "input": 1, "output": 2, "cache_read": 0.1 },
         "modalities": { "input": ["text", "image"], "output": ["text"] } });
     let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "Scripted",
-        "options": { "baseURL": format!("{}/v1", places.model), "apiKey": "scripted" }, "models": { "model": model } });
+        "options": { "baseURL": format!("{}/v1", places.model), "apiKey": "scripted" }, "models": { "model": model, "other": model } });
     let config = json!({ "autoupdate": false, "share": "disabled", "model": "scripted/model",
         "small_model": "scripted/model", "provider": { "scripted": provider } });
     let variables = ["OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_LSP_DOWNLOAD"];

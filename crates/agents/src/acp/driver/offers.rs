@@ -22,6 +22,9 @@ struct Offer {
     yes_or_no: bool,
 }
 
+/// How hard the model thinks, as other agents call it.
+const EFFORT: &str = "reasoning_effort";
+
 /// A request: its method and its parameters beside the session.
 pub type Choice = (&'static str, Value);
 
@@ -70,6 +73,8 @@ impl Offers {
     /// Chooses a value of a selector.
     pub fn option(&self, id: &str, value: &str) -> Result<Choice, Unsupported> {
         let offer = self.options.iter().find(|offer| offer.id == id);
+        // Each agent has a name of its own for it, and the protocol has a category.
+        let offer = offer.or_else(|| self.of_category("thought_level").filter(|_| id == EFFORT));
         offer.map(|offer| offer.choose(value)).ok_or_else(|| {
             let known: Vec<_> = self.options.iter().map(|offer| offer.id.as_str()).collect();
             Unsupported::new(format!("the agent has no option {id}")).with_hint(match known.as_slice() {

@@ -388,6 +388,31 @@ fn modes_and_options_can_be_set() {
         > {"send":{"method":"session/set_config_option","params":{"configId":"fast","type":"boolean","value":true}}}
         {"cmd":{"set_mode":"plan"}}
         > {"send":{"method":"session/set_config_option","params":{"configId":"how","value":"plan"}}}
+        # How hard the model thinks has the same name with every agent.
+        {"cmd":{"set_option":["reasoning_effort","high"]}}
+        > {"refused":"the agent has no option reasoning_effort"}
+        {"in":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a1","update":{"sessionUpdate":"config_option_update","configOptions":[{"id":"zeal","category":"thought_level","type":"select","currentValue":"low","options":[]}]}}}}
+        {"cmd":{"set_option":["reasoning_effort","high"]}}
+        > {"send":{"id":6,"method":"session/set_config_option","params":{"configId":"zeal","value":"high"}}}
+        {"in":{"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"not so hard"}}}
+        = {"kind":"notice","data":{"topic":"warning","text":"not so hard"}}
+        "#,
+    ]);
+}
+
+#[test]
+fn a_command_is_a_prompt_if_the_agent_has_it() {
+    check(&[
+        OPEN,
+        r#"
+        {"in":{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}}
+        > "settled"
+        {"in":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a1","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"init","description":"Sets up"}]}}}}
+        = {"kind":"session.updated","data":{"info":{"commands":[{"name":"init","description":"Sets up"}]}}}
+        {"cmd":{"slash":["init","quickly"]}}
+        > {"send":{"id":3,"method":"session/prompt","params":{"prompt":[{"type":"text","text":"/init quickly"}]}}}
+        {"cmd":{"slash":["dance",""]}}
+        > {"refused":"the agent has no command /dance"}
         "#,
     ]);
 }

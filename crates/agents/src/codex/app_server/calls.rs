@@ -15,6 +15,9 @@ use crate::{Json, Object, Scribe};
 /// How many requests are remembered. One that was interrupted twice is never answered (0.166).
 const LIMIT: usize = 256;
 
+/// What somebody wants of the session, and hears of if it is refused.
+const CHANGES: [&str; 4] = ["thread/settings/update", "thread/compact/start", "thread/name/set", "thread/unsubscribe"];
+
 /// Our requests that wait for a reply.
 #[derive(Default)]
 pub struct Calls {
@@ -52,7 +55,9 @@ impl AppServer {
         }
         let key = id.map(Json::text).unwrap_or_default();
         match method {
+            "initialize" => self.settings.client(params),
             "thread/start" | "thread/fork" => self.threads.is_opening(true),
+            "thread/unsubscribe" => self.threads.left(&params.str("threadId").unwrap_or_default(), scribe),
             "thread/resume" => {
                 let main = self.threads.enter(params.str("threadId").as_deref(), scribe);
                 if let Some(thread) = params.filled("threadId").filter(|_| main) {
@@ -109,7 +114,7 @@ impl AppServer {
             "thread/start" | "thread/resume" | "thread/fork" => self.opened(&method, &result, scribe),
             "turn/start" | "review/start" => self.turns.answered(id.text(), &result.object("turn")),
             "model/list" => scribe.info(self.settings.offers(&result, !further)),
-            "collaborationMode/list" => scribe.info(settings::modes(&result)),
+            "collaborationMode/list" => scribe.info(self.settings.modes(&result)),
             "thread/turns/list" => self.turn_listed(&result, scribe),
             // One direction of the wire was not written down.
             "" if result.has("thread") && result.has("model") => self.opened("", &result, scribe),
@@ -127,7 +132,10 @@ impl AppServer {
         self.threads.identify(scribe);
         let from = thread.filled("forkedFromId");
         match (method, from) {
-            ("thread/start", _) => self.threads.is_fresh(&id),
+            ("thread/start", _) => {
+                self.threads.is_fresh(&id);
+                self.threads.is_another(&id);
+            }
             (_, Some(from)) if method != "thread/resume" => {
                 self.threads.is_fork(&id, &from);
                 if main {
@@ -149,7 +157,11 @@ impl AppServer {
         let fault = errors::from_rpc(error);
         self.turns.refused(key);
         let name = if method.is_empty() { "response" } else { method };
-        let notice = control(name).with_level(Level::Warning).with_text(fault.message.clone());
+        let mut notice = control(name).with_level(Level::Warning).with_text(fault.message.clone());
+        let another = method == "thread/start" && self.opened;
+        if another || CHANGES.contains(&method) {
+            notice.topic = Topic::Warning;
+        }
         let needed = match method {
             "thread/start" | "thread/resume" | "thread/fork" => !self.opened,
             "turn/start" | "review/start" => true,

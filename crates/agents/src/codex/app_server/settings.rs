@@ -1,11 +1,15 @@
 //! What is known about the session: model, folder, version, and what else could be chosen.
 
 use switchboard_event::{
-    ApprovalMode, Info, McpServer, Mode, Model, SandboxMode, Selector, SelectorValue, SessionConfig, SessionStatus,
+    ApprovalMode, Info, McpServer, Mode, Named, SandboxMode, Selector, SelectorValue, SessionConfig, SessionStatus,
 };
 
-use super::super::names;
-use crate::{Json, Object};
+use super::super::{
+    driver::COMMANDS,
+    names,
+    offers::{COLLABORATION, DEFAULT, Offers, PERSONALITIES, PERSONALITY},
+};
+use crate::Object;
 
 /// How many MCP servers are remembered.
 const LIMIT: usize = 256;
@@ -16,22 +20,13 @@ pub struct Settings {
     version: Option<String>,
     model: Option<String>,
     effort: Option<String>,
-    models: Vec<Offer>,
+    personality: Option<String>,
+    mode: Option<String>,
+    offers: Offers,
+    modes: Vec<Mode>,
+    /// It is us who speak to it, so that our commands can be given.
+    ours: bool,
     mcp: Vec<McpServer>,
-}
-
-/// A model and how hard it can think.
-struct Offer {
-    model: Model,
-    hidden: bool,
-    efforts: Vec<SelectorValue>,
-    usual: String,
-}
-
-impl Offer {
-    fn has(&self, effort: &str) -> bool {
-        self.efforts.iter().any(|offered| offered.id == effort)
-    }
 }
 
 impl Settings {
@@ -41,7 +36,21 @@ impl Settings {
         let agent = result.str("userAgent").unwrap_or_default();
         let version = agent.split(" (").next().and_then(|name| name.rsplit_once('/')).map(|(_, version)| version);
         self.version = version.map(str::to_owned).or_else(|| result.filled("version"));
-        Info { version: self.version.clone(), capabilities: result.raw("capabilities"), ..Info::default() }
+        let (version, capabilities) = (self.version.clone(), result.raw("capabilities"));
+        Info { version, capabilities, commands: self.commands(), ..Info::default() }
+    }
+
+    /// `initialize`: who speaks to it.
+    pub fn client(&mut self, params: &Object<'_>) {
+        self.ours = params.object("clientInfo").is("name", "switchboard");
+    }
+
+    fn commands(&self) -> Vec<Named> {
+        let named = |(name, description): &(&str, &str)| Named {
+            name: (*name).to_owned(),
+            description: Some((*description).to_owned()),
+        };
+        COMMANDS.iter().filter(|_| self.ours).map(named).collect()
     }
 
     /// The answer to `thread/start` and the like, a thread, or a thread's settings: they share their words.
@@ -50,6 +59,8 @@ impl Settings {
         let either = |names: &[&str]| names::string(fields, names).or_else(|| names::string(&thread, names));
         self.model = either(&["model"]).or(self.model.take());
         self.effort = either(&["reasoningEffort", "effort"]).or(self.effort.take());
+        self.personality = either(&["personality"]).or(self.personality.take());
+        self.mode = fields.object("collaborationMode").filled("mode").or(self.mode.take());
         Info {
             cwd: either(&["cwd"]),
             model: self.model.clone(),
@@ -66,15 +77,20 @@ impl Settings {
 
     /// The answer to `model/list`.
     pub fn offers(&mut self, result: &Object<'_>, first_page: bool) -> Info {
-        if first_page {
-            self.models.clear();
-        }
-        for new in result.array("data").into_iter().map(|model| offer(&model.object())) {
-            self.models.retain(|known| known.model.id != new.model.id);
-            self.models.push(new);
-        }
-        let shown = self.models.iter().filter(|offer| !offer.hidden);
-        Info { models: shown.map(|offer| offer.model.clone()).collect(), options: self.selectors(), ..Info::default() }
+        self.offers.add(result, first_page);
+        Info { models: self.offers.shown(), options: self.selectors(), ..Info::default() }
+    }
+
+    /// The answer to `collaborationMode/list`.
+    pub fn modes(&mut self, result: &Object<'_>) -> Info {
+        let mode = |fields: Object<'_>| {
+            let id = fields.filled("mode")?;
+            Some(Mode { name: fields.filled("name").unwrap_or_else(|| id.clone()), id, description: None })
+        };
+        self.modes = result.array("data").into_iter().filter_map(|fields| mode(fields.object())).collect();
+        let usual = self.modes.iter().any(|mode| mode.id == DEFAULT).then(|| DEFAULT.to_owned());
+        let mode = self.mode.clone().or(usual);
+        Info { mode, modes: self.modes.clone(), options: self.selectors(), ..Info::default() }
     }
 
     /// Another model took over.
@@ -95,49 +111,41 @@ impl Settings {
         Info { mcp: self.mcp.clone(), ..Info::default() }
     }
 
-    /// How hard the model thinks, where the model is known.
+    /// What can be chosen with this model.
     fn selectors(&self) -> Vec<Selector> {
-        let current = self.models.iter().find(|offer| Some(&offer.model.id) == self.model.as_ref());
-        let offer = current.or_else(|| self.models.iter().find(|offer| offer.model.default && self.model.is_none()));
-        let selector = |offer: &Offer| Selector {
-            id: "reasoning_effort".to_owned(),
-            name: "Reasoning effort".to_owned(),
-            description: None,
-            group: None,
-            value: self.effort.clone().filter(|effort| offer.has(effort)).unwrap_or_else(|| offer.usual.clone()),
-            values: offer.efforts.clone(),
-        };
-        offer.filter(|offer| !offer.efforts.is_empty()).map(selector).into_iter().collect()
+        let offer = self.offers.of(self.model.as_deref());
+        let effort = offer.and_then(|offer| offer.selector(self.effort.as_deref()));
+        let personality = offer.filter(|offer| offer.personality).map(|_| self.personality());
+        let mode = (!self.modes.is_empty()).then(|| self.collaboration());
+        effort.into_iter().chain(personality).chain(mode).collect()
     }
-}
 
-/// The answer to `collaborationMode/list`.
-pub fn modes(result: &Object<'_>) -> Info {
-    let mode = |fields: Object<'_>| {
-        let id = fields.filled("mode")?;
-        Some(Mode { name: fields.filled("name").unwrap_or_else(|| id.clone()), id, description: None })
-    };
-    let modes = result.array("data").into_iter().filter_map(|fields| mode(fields.object()));
-    Info { modes: modes.collect(), ..Info::default() }
-}
+    fn personality(&self) -> Selector {
+        // Until one is chosen, it is what the configuration says.
+        let unset = self.personality.is_none().then_some(DEFAULT);
+        let values = unset.into_iter().chain(PERSONALITIES);
+        Selector {
+            id: PERSONALITY.to_owned(),
+            name: "Personality".to_owned(),
+            description: Some("How it speaks".to_owned()),
+            group: None,
+            value: self.personality.clone().unwrap_or_else(|| DEFAULT.to_owned()),
+            values: values
+                .map(|id| SelectorValue { id: id.to_owned(), name: id.to_owned(), description: None })
+                .collect(),
+        }
+    }
 
-fn offer(fields: &Object<'_>) -> Offer {
-    let id = names::string(fields, &["model", "id"]).unwrap_or_default();
-    let effort = |effort: Json<'_>| {
-        let effort = effort.object();
-        let id = effort.string("reasoningEffort").unwrap_or_default();
-        SelectorValue { name: id.clone(), id, description: effort.filled("description") }
-    };
-    Offer {
-        hidden: fields.is_true("hidden"),
-        efforts: fields.array("supportedReasoningEfforts").into_iter().map(effort).collect(),
-        usual: fields.string("defaultReasoningEffort").unwrap_or_default(),
-        model: Model {
-            name: fields.filled("displayName").unwrap_or_else(|| id.clone()),
-            id,
-            description: fields.filled("description"),
-            default: fields.is_true("isDefault"),
-        },
+    fn collaboration(&self) -> Selector {
+        let value = |mode: &Mode| SelectorValue { id: mode.id.clone(), name: mode.name.clone(), description: None };
+        Selector {
+            id: COLLABORATION.to_owned(),
+            name: "Collaboration mode".to_owned(),
+            description: Some("Whether it works or plans".to_owned()),
+            group: None,
+            value: self.mode.clone().unwrap_or_else(|| DEFAULT.to_owned()),
+            values: self.modes.iter().map(value).collect(),
+        }
     }
 }
 

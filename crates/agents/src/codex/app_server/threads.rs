@@ -24,6 +24,8 @@ pub struct Threads {
     spawns: VecDeque<Id>,
     /// We asked for a new thread and do not know its name yet: what is heard until then is about others.
     opening: bool,
+    /// The thread that we opened last beside the session's.
+    another: Option<Id>,
 }
 
 struct Thread {
@@ -38,6 +40,26 @@ impl Threads {
     /// We ask for a new thread, or got the answer.
     pub fn is_opening(&mut self, opening: bool) {
         self.opening = opening;
+    }
+
+    /// We opened this thread. Beside the session's, it may be the one to go on with.
+    pub fn is_another(&mut self, id: &str) {
+        if self.known.front().is_some_and(|first| first.id != *id) {
+            self.another = Some(Id::from(id));
+        }
+    }
+
+    /// We leave a thread. If it is the session's, the session goes on with the one that we opened after it.
+    pub fn left(&mut self, id: &str, scribe: &mut Scribe) {
+        if self.known.front().is_none_or(|first| first.id != *id) {
+            return;
+        }
+        let Some(next) = self.another.take() else { return };
+        let Some(index) = self.known.iter().position(|thread| thread.id == next) else { return };
+        if let Some(thread) = self.known.remove(index) {
+            self.known.push_front(thread);
+        }
+        scribe.moved(&next);
     }
 
     /// There is a thread.

@@ -162,7 +162,9 @@ impl AppServer {
 
     fn turn_started(&mut self, turn: &Object<'_>, scribe: &mut Scribe) {
         let id = turn.str("id").unwrap_or_default();
-        if !self.turns.is_active(&id) {
+        // A review has a turn of its own within the one that was asked for (0.166).
+        let inner = turn.str("rootTurnId").is_some_and(|root| self.turns.is_active(&root));
+        if !inner && !self.turns.is_active(&id) {
             self.error = None;
             self.turns.begin(&id, scribe);
         }

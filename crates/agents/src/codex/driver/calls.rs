@@ -25,6 +25,15 @@ pub enum Purpose {
         /// It does.
         turn: bool,
     },
+    /// A new thread in place of this one.
+    Afresh,
+    /// Finding out which models there are.
+    Models {
+        /// This is not the first page.
+        further: bool,
+    },
+    /// Finding out which modes there are.
+    Modes,
     /// Finding what a stopped turn left running, by the items that started it.
     Leftovers(Vec<String>),
     /// Finding out what became of a turn.

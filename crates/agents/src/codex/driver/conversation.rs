@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use serde_json::json;
 use switchboard_event::{Body, Dir, ErrorCode, Event, Fault};
 
 use super::{
@@ -10,9 +9,11 @@ use super::{
     handshake::{Opening, RETRY},
     interrupts::{ASK_AGAIN, INQUIRY, SWEEP},
     requests::Requests,
+    selectors::Selectors,
 };
 use crate::{
-    Command, Driver, Effect, Effects, Json, Object, Prompt, Record, RecordBody, Signal, Unsupported, codex::errors,
+    Command, Driver, Effect, Effects, Json, Object, Prompt, Record, RecordBody, Signal, Unsupported,
+    codex::{errors, offers::COLLABORATION},
 };
 
 /// A conversation with the app-server.
@@ -21,9 +22,8 @@ pub struct Conversation {
     /// A key to log in with.
     pub(super) key: Option<String>,
     pub(super) thread: Option<String>,
-    /// The model, without which the mode cannot be changed, and how hard it thinks.
-    pub(super) model: Option<String>,
-    pub(super) effort: Option<String>,
+    /// What can be chosen.
+    pub(super) selectors: Selectors,
     pub(super) calls: Calls,
     pub(super) turn: Turn,
     /// Prompts that could not be given yet.
@@ -56,8 +56,7 @@ impl Conversation {
             opening,
             key,
             thread: None,
-            model: None,
-            effort: None,
+            selectors: Selectors::default(),
             calls: Calls::default(),
             turn: Turn::Idle,
             queue: VecDeque::new(),
@@ -72,36 +71,6 @@ impl Conversation {
     /// It is about the session's own thread.
     pub(super) fn is_main(&self, params: &Object<'_>) -> bool {
         params.str("threadId").as_deref() == self.thread.as_deref()
-    }
-
-    /// Changes settings of the thread from now on.
-    fn set(&mut self, mut settings: serde_json::Value, effects: &mut Effects) {
-        settings["threadId"] = json!(self.thread);
-        self.calls.send("thread/settings/update", &settings, effects);
-    }
-
-    fn set_mode(&mut self, mode: &str, effects: &mut Effects) -> Result<(), Unsupported> {
-        let Some(model) = &self.model else {
-            return Err(Unsupported::new("the mode cannot be changed before the model is known"));
-        };
-        let own = json!({ "model": model, "reasoning_effort": self.effort, "developer_instructions": null });
-        self.set(json!({ "collaborationMode": { "mode": mode, "settings": own } }), effects);
-        Ok(())
-    }
-
-    fn set_option(&mut self, id: &str, value: &str, effects: &mut Effects) -> Result<(), Unsupported> {
-        if id != "reasoning_effort" {
-            let hint = "the option is called `reasoning_effort`";
-            return Err(Unsupported::new(format!("Codex has no option `{id}`")).with_hint(hint));
-        }
-        self.set(json!({ "effort": value }), effects);
-        Ok(())
-    }
-
-    /// What the thread's settings are now.
-    pub(super) fn keep_settings(&mut self, settings: &Object<'_>) {
-        self.model = settings.filled("model").or(self.model.take());
-        self.effort = settings.filled("effort").or_else(|| settings.filled("reasoningEffort"));
     }
 
     fn replied(&mut self, id: Json<'_>, fields: &Object<'_>, effects: &mut Effects) {
@@ -123,17 +92,20 @@ impl Conversation {
             (Purpose::Steer(prompt), Some(_)) => self.not_steered(prompt, effects),
             (Purpose::Leftovers(items), None) => self.sweep(&items, &result, effects),
             (Purpose::Leftovers(_), Some(_)) => self.swept(effects),
+            (Purpose::Models { further }, None) => self.models(further, &result, effects),
+            (Purpose::Modes, None) => self.selectors.modes(&result),
+            (Purpose::Afresh, None) => self.afresh(&result, effects),
             (Purpose::Inquire, _) => effects.disarm(INQUIRY),
             (Purpose::Command { turn: true }, None) => self.accepted(&result.object("turn"), effects),
-            (Purpose::Command { .. }, _) => self.commanded(effects),
-            (Purpose::Steer(_), None) => {}
+            (Purpose::Command { .. }, _) | (Purpose::Afresh, Some(_)) => self.commanded(effects),
+            (Purpose::Steer(_), None) | (Purpose::Models { .. } | Purpose::Modes, Some(_)) => {}
         }
     }
 
     fn told(&mut self, method: &str, params: &Object<'_>, effects: &mut Effects) {
         match method {
             "thread/status/changed" => self.status_changed(params, effects),
-            "thread/settings/updated" if self.is_main(params) => self.keep_settings(&params.object("threadSettings")),
+            "thread/settings/updated" if self.is_main(params) => self.selectors.keep(&params.object("threadSettings")),
             "turn/started" if !self.is_main(params) => self.child_began(params),
             "turn/completed" | "thread/closed" if !self.is_main(params) => self.child_ended(params, effects),
             "serverRequest/resolved" => self.requests.forget(params.get("requestId")),
@@ -190,8 +162,8 @@ impl Driver for Conversation {
             Command::Prompt(prompt) => self.prompted(prompt, effects),
             Command::Answer(answer) => return self.answer(&answer, effects),
             Command::Interrupt => self.interrupt(effects),
-            Command::SetModel(model) => self.set(json!({ "model": model }), effects),
-            Command::SetMode(mode) => return self.set_mode(&mode, effects),
+            Command::SetModel(model) => self.set_model(&model, effects),
+            Command::SetMode(mode) => return self.set_option(COLLABORATION, &mode, effects),
             Command::SetOption { id, value } => return self.set_option(&id, &value, effects),
             Command::Slash { name, arguments } => return self.slash(&name, arguments.trim(), effects),
             // It ends by itself, also in the middle of a turn.

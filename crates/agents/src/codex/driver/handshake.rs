@@ -50,11 +50,10 @@ impl Conversation {
     /// What can be chosen is asked for beside: it is nice to know, and must not keep the first prompt waiting.
     pub(super) fn opened(&mut self, result: &Object<'_>, effects: &mut Effects) {
         self.thread = result.object("thread").filled("id");
-        self.keep_settings(result);
+        self.selectors.keep(result);
         self.tries = 0;
         effects.push(Effect::Ready);
-        self.calls.send("model/list", &json!({}), effects);
-        self.calls.send("collaborationMode/list", &json!({}), effects);
+        self.ask_for_offers(effects);
     }
 
     /// Waits a little, unless that was done often enough.

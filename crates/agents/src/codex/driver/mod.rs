@@ -9,12 +9,14 @@ mod conversation;
 mod handshake;
 mod interrupts;
 mod requests;
+mod selectors;
 mod slash;
 mod turns;
 
 pub use answers::DECLINED;
 pub use conversation::Conversation;
 pub use handshake::Opening;
+pub use slash::COMMANDS;
 
 #[cfg(test)]
 mod tests;

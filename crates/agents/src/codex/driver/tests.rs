@@ -6,6 +6,7 @@ mod interrupts;
 mod prompts;
 mod recordings;
 mod settings;
+mod slash;
 
 use crate::{codex::AGENT, driver_tests::Wish};
 

@@ -5,10 +5,11 @@ use switchboard_event::{ErrorCode, Fault};
 
 use super::{Conversation, Server};
 use crate::{
-    Effect, Effects, Json, Object, Unsupported,
+    Effect, Effects, Json, Object,
     opencode::{
         exchange,
         launch::rules::{self, Rule},
+        sessions,
     },
 };
 
@@ -25,6 +26,8 @@ pub enum Stage {
     Session(u64),
     /// The session gets its rules.
     Rules(u64),
+    /// What can be chosen is asked for.
+    Offers,
     /// Prompts may come.
     Ready,
 }
@@ -66,6 +69,9 @@ impl Server {
     pub(super) fn answered(&mut self, answer: &Object<'_>, effects: &mut Effects) {
         let failure = exchange::failure(answer);
         let number = answer.count("id");
+        if self.offered(number, answer, effects) {
+            return;
+        }
         match self.stage {
             Stage::Agents(awaited) if awaited == number => {
                 // Without the list, modes cannot be checked; that is no reason not to work.
@@ -99,25 +105,37 @@ impl Server {
             return effects.give_up(fault);
         };
         self.session = Some(id);
+        if self.offers.model().is_none() {
+            self.offers.uses(sessions::about(session).model);
+        }
         let fresh = matches!(self.conversation, Conversation::New) || matches!(self.stage, Stage::Rules(_));
         // Rules of an earlier run cannot be taken back, only followed by others.
         self.asks |= !fresh && !session.array("permission").is_empty();
         let rules = self.rules();
         if fresh || rules.is_empty() {
-            self.stage = Stage::Ready;
-            return effects.push(Effect::Ready);
+            return self.opened(effects);
         }
         let number = self.give(&rules, effects);
         self.stage = Stage::Rules(number);
     }
 
-    fn give(&mut self, rules: &[Rule], effects: &mut Effects) -> u64 {
+    /// The session is open. Who has nothing to do yet is first asked what it could do.
+    fn opened(&mut self, effects: &mut Effects) {
+        if self.leisure {
+            self.stage = Stage::Offers;
+            return self.ask_for_offers(effects);
+        }
+        self.stage = Stage::Ready;
+        effects.push(Effect::Ready);
+    }
+
+    pub(super) fn give(&mut self, rules: &[Rule], effects: &mut Effects) -> u64 {
         let path = self.path("");
         self.request("PATCH", path, Some(&json!({ "permission": rules })), effects)
     }
 
     /// The rules of the session. Where nothing is asked it needs few.
-    fn rules(&self) -> Vec<Rule> {
+    pub(super) fn rules(&self) -> Vec<Rule> {
         if !self.asks {
             return rules::forbidden(&self.config, &self.data);
         }
@@ -125,28 +143,6 @@ impl Server {
         let mode = self.choices.mode.as_deref();
         let restrictions = agents.map(|agents| rules::restrictions(agents, mode)).unwrap_or_default();
         rules::of_session(&self.config, &self.data, &restrictions)
-    }
-
-    /// Another of OpenCode's agents works from the next prompt on. What it may not do, it may not do here either.
-    pub(super) fn set_mode(&mut self, mode: String, effects: &mut Effects) -> Result<(), Unsupported> {
-        let modes = self.modes();
-        if !modes.is_empty() && !modes.contains(&mode) {
-            return Err(Unsupported::new(format!("OpenCode has no mode `{mode}`"))
-                .with_hint(format!("it has {}", modes.join(", "))));
-        }
-        self.choices.mode = Some(mode);
-        if self.asks && self.session.is_some() {
-            let rules = self.rules();
-            self.give(&rules, effects);
-        }
-        Ok(())
-    }
-
-    fn modes(&self) -> Vec<String> {
-        let agents = self.agents.as_deref().and_then(Json::parse).map(Json::array).unwrap_or_default();
-        let agents = agents.into_iter().map(Json::object);
-        let modes = agents.filter(|agent| !agent.is("mode", "subagent") && !agent.is_true("hidden"));
-        modes.filter_map(|agent| agent.filled("name")).collect()
     }
 
     fn without_session(&self, fault: Fault) -> Fault {

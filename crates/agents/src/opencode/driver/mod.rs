@@ -2,6 +2,7 @@
 //! This file only dispatches.
 
 mod answering;
+mod choosing;
 mod handshake;
 mod prompting;
 mod pulse;
@@ -12,8 +13,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Serialize;
 use switchboard_event::{Dir, Event, Id, SessionConfig, raw};
 
-use self::{answering::Desk, handshake::Stage, prompting::Choices, pulse::Pulse};
-use super::launch::Model;
+use self::{answering::Desk, choosing::Digest, handshake::Stage, prompting::Choices, pulse::Pulse};
+use super::{launch::Model, offers::Offers};
 use crate::{
     Command, Driver, Effect, Effects, HttpRequest, Json, Object, Prompt, Record, RecordBody, Signal, Unsupported,
     commands::Commands,
@@ -33,6 +34,8 @@ pub struct Wanted {
     pub data: String,
     /// The model to begin with.
     pub model: Option<Model>,
+    /// Nobody has said what to do yet.
+    pub leisure: bool,
 }
 
 /// Which conversation is wanted.
@@ -63,6 +66,13 @@ pub struct Server {
     choices: Choices,
     /// OpenCode's slash commands.
     commands: Commands,
+    offers: Offers,
+    /// It was not asked yet what can be chosen.
+    curious: bool,
+    /// Nobody has said what to do: what can be chosen is wanted first.
+    leisure: bool,
+    /// Requests for it that are not answered yet.
+    awaited: Vec<u64>,
     desk: Desk,
     pulse: Pulse,
     /// Prompts that must not be sent yet.
@@ -74,6 +84,8 @@ impl Server {
     pub fn new(wanted: Wanted) -> Self {
         let login = BASE64_STANDARD.encode(format!("{}:{}", wanted.user, wanted.password));
         let asks = !super::launch::rules::is_free(&wanted.config);
+        let mut offers = Offers::default();
+        offers.uses(wanted.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name)));
         Self {
             asks,
             authorization: format!("Basic {login}"),
@@ -86,6 +98,10 @@ impl Server {
             requests: 0,
             choices: Choices { model: wanted.model, ..Choices::default() },
             commands: Commands::default(),
+            offers,
+            curious: true,
+            leisure: wanted.leisure,
+            awaited: Vec::new(),
             desk: Desk::default(),
             pulse: Pulse::default(),
             waiting: Vec::new(),
@@ -101,7 +117,16 @@ impl Server {
         effects: &mut Effects,
     ) -> u64 {
         self.requests += 1;
-        effects.push(Effect::Http(HttpRequest { id: self.requests, method, path, body: body.map(raw) }));
+        let body = body.map(raw);
+        effects.push(Effect::Http(HttpRequest { id: self.requests, method, path, body, digest: None }));
+        self.requests
+    }
+
+    /// Asks for something of which only a digest is wanted.
+    fn look_up(&mut self, path: &str, digest: Digest, effects: &mut Effects) -> u64 {
+        self.requests += 1;
+        let (id, path, digest) = (self.requests, path.to_owned(), Some(digest));
+        effects.push(Effect::Http(HttpRequest { id, method: "GET", path, body: None, digest }));
         self.requests
     }
 
@@ -152,9 +177,9 @@ impl Driver for Server {
             Command::Prompt(prompt) => self.prompt(prompt, effects),
             Command::Answer(answer) => return self.answer(answer, effects),
             Command::Interrupt => self.interrupt(effects),
-            Command::SetModel(model) => self.choices.model = Some(super::launch::model(&model)?),
+            Command::SetModel(model) => return self.set_model(&model, effects),
             Command::SetMode(mode) => return self.set_mode(mode, effects),
-            Command::SetOption { id, value } => return self.choices.set(&id, value),
+            Command::SetOption { id, value } => return self.set_option(&id, value, effects),
             Command::Slash { name, arguments } => return self.slash(&name, &arguments, effects),
             Command::Close => effects.push(Effect::Done),
         }

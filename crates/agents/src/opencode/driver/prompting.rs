@@ -17,19 +17,6 @@ pub struct Choices {
     pub variant: Option<String>,
 }
 
-impl Choices {
-    /// Sets one of the selectors.
-    pub fn set(&mut self, id: &str, value: String) -> Result<(), Unsupported> {
-        match id {
-            "variant" | "effort" => self.variant = Some(value),
-            _ => {
-                return Err(Unsupported::new(format!("OpenCode has no option `{id}`")).with_hint("it has `variant`"));
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The body of a prompt.
 #[derive(Serialize)]
 struct Body<'a> {
@@ -108,8 +95,13 @@ impl Server {
     }
 
     pub(super) fn prompt_answered(&mut self, number: u64, taken: bool, effects: &mut Effects) {
+        let begun = taken && self.pulse.awaits(number);
         let news = self.pulse.answered(number, taken);
         self.follow(news, effects);
+        if begun {
+            // It has something to do: this keeps nobody waiting.
+            self.ask_for_offers(effects);
+        }
     }
 
     pub(super) fn interrupt(&mut self, effects: &mut Effects) {

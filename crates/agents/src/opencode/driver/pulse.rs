@@ -77,6 +77,11 @@ impl Pulse {
         (self.interrupted, self.early, self.rested, self.resting) = (false, false, false, false);
     }
 
+    /// This is the prompt that was sent last, and is not taken yet.
+    pub fn awaits(&self, number: u64) -> bool {
+        self.posted == Some(number)
+    }
+
     /// A command is sent.
     pub fn commanded(&mut self, number: u64) {
         self.prompted(number);

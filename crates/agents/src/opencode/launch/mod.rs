@@ -27,6 +27,7 @@ pub const AGENT: Agent = Agent {
     abilities: Abilities {
         streaming: true,
         reasoning: true,
+        plans: true,
         approvals: true,
         changed_input: false,
         questions: true,
@@ -89,6 +90,7 @@ fn serve(order: &Order<'_>, model: Option<Model>, launch: &mut Launch) {
         config: order.config.clone(),
         data: folders::data(order.host).display().to_string(),
         model,
+        leisure: order.prompt.text.is_empty() && order.prompt.images.is_empty(),
     })));
 }
 

@@ -279,10 +279,13 @@ pub fn text_or_null(_: &mut SchemaGenerator) -> Schema {
 fn part_of_state(generator: &mut SchemaGenerator) -> Schema {
     let mut state = State::json_schema(generator);
     state.remove("required");
+    state.insert("title".to_owned(), "StateUpdate".into());
+    state.insert("description".to_owned(), "What is different now.".into());
     if let Some(Value::Object(fields)) = state.get_mut("properties") {
         for field in fields.values_mut() {
             // What is gone is null; so this is not an `anyOf`, which never is.
-            *field = serde_json::json!({"oneOf": [field.take(), {"type": "null"}]});
+            let about = field.as_object_mut().and_then(|field| field.remove("description")).unwrap_or_default();
+            *field = serde_json::json!({"description": about, "oneOf": [field.take(), {"type": "null"}]});
         }
     }
     state

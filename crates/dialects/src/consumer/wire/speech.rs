@@ -11,6 +11,7 @@ use super::{
 
 /// What the agent said, thought or called: whole.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "AssistantBody")]
 pub struct AssistantMessage {
     /// Its id.
     pub id: String,

@@ -75,8 +75,19 @@ pub enum Notification<'a> {
     ReplayCompleted(ReplayCompleted<'a>),
 }
 
+/// A notification that only agents of one maker have: `PROVIDER/NAME`.
+#[derive(Serialize, JsonSchema)]
+pub struct Extension<'a> {
+    /// The maker, and its name for what happened.
+    #[schemars(regex(pattern = "^[a-z0-9_-]+/[A-Za-z0-9_./-]+$"))]
+    pub method: &'a str,
+    /// What happened.
+    pub params: NoticeParams<'a>,
+}
+
 /// A message that waits for a response with the same `id`.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ServerRequest")]
 pub struct Request<'a> {
     /// What the response is to carry.
     pub id: &'a str,
@@ -90,9 +101,11 @@ pub struct Request<'a> {
 #[serde(tag = "method", content = "params")]
 pub enum RequestMethod<'a> {
     /// May this command run?
+    #[schemars(title = "CommandApprovalRequest")]
     #[serde(rename = "item/commandExecution/requestApproval")]
     Command(CommandApproval<'a>),
     /// May these files change?
+    #[schemars(title = "FileChangeApprovalRequest")]
     #[serde(rename = "item/fileChange/requestApproval")]
     FileChange(FileChangeApproval<'a>),
     /// Ours: anything else.

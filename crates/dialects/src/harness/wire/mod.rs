@@ -28,13 +28,13 @@ pub use reply::{ApprovalResponse, Decision, RequestResponse, ResponseOutcome};
 pub use approval::{ApprovalMeta, CommandApproval, FileChangeApproval};
 pub use delta::{DeltaMeta, ItemDelta};
 pub use extension::{
-    Growth, NoticeParams, OpenRequest, Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadUpdated, UpdateMeta,
+    Growth, NoticeParams, OpenRequest, Progress, ReplayCompleted, Resolved, ThreadEnded, ThreadUpdated,
 };
 pub use item::{
     ChangeMeta, FileChangeKind, FileUpdateChange, ItemBody, ItemMeta, ItemStatus, McpStatus, PlanEntry, StepStatus,
     SubagentRole, ThreadItem, UserInput,
 };
-pub use message::{Notification, Request, RequestMethod};
+pub use message::{Extension, Notification, Request, RequestMethod};
 pub use thread::{
     ConfigKind, ConfigOption, ConfigSelectOption, Model, Thread, ThreadInfo, ThreadMeta, ThreadStarted, TokenUsage,
     TokenUsageUpdated, UsageMeta,

@@ -9,7 +9,7 @@ fn permissions_are_answered() {
         asks 1 ls
         = {{"kind":"request.opened","data":{{"request":"per_1","about":"command"}}}}
         {{"cmd":{{"answer":{{"request":"per_1","decision":"allow"}}}}}}
-        > {{"http":{{"id":4,"method":"POST","path":"/permission/per_1/reply","body":{{"reply":"once"}}}}}}
+        > {{"http":{{"id":7,"method":"POST","path":"/permission/per_1/reply","body":{{"reply":"once"}}}}}}
         = {{"kind":"request.resolved","data":{{"outcome":"allowed","option":"once"}}}}
         {{"in":{{"type":"permission.replied","properties":{{"sessionID":"ses_1","requestID":"per_1","reply":"once"}}}}}}
         = {{"kind":"notice","data":{{"topic":"echo"}}}}
@@ -26,7 +26,7 @@ fn permissions_are_answered() {
         > {{"http":{{"path":"/session/ses_1/abort"}}}}
         > {{"http":{{"path":"/permission/per_4/reply","body":{{"reply":"reject"}}}}}}
         = {{"kind":"request.resolved","data":{{"outcome":"cancelled"}}}}
-        {{"in":{{"id":8,"method":"POST","path":"/permission/per_4/reply","status":404,"body":{{"_tag":"PermissionNotFoundError","message":"gone"}}}}}}
+        {{"in":{{"id":11,"method":"POST","path":"/permission/per_4/reply","status":404,"body":{{"_tag":"PermissionNotFoundError","message":"gone"}}}}}}
         = {{"kind":"notice","data":{{"topic":"control","level":"debug"}}}}
         {{"cmd":{{"answer":{{"request":"per_4","decision":"allow"}}}}}}
         > {{"refused":"OpenCode does not ask `per_4`"}}"#

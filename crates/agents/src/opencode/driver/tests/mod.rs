@@ -1,12 +1,13 @@
 //! Plays with `opencode serve`: what is said to it, and what must come of it. Shapes and orders are those of 1.18.33.
 
 mod answers;
+mod choosing;
 mod opening;
 mod turns;
 
 use serde_json::{Value, json};
 
-use crate::{driver_tests::Wish, opencode::AGENT};
+use crate::{Prompt, driver_tests::Wish, opencode::AGENT};
 
 const AGENTS: &str = r#"[
     {"name":"build","mode":"primary","permission":[{"permission":"bash","pattern":"rm *","action":"deny"}]},
@@ -33,8 +34,10 @@ fn check(script: &str) {
     wish(&json!({ "approvalMode": "autoAll" })).check(&AGENT, &spelled(&format!("{FREE}\n{script}")));
 }
 
+/// Somebody has something to do for it.
 fn wish(config: &Value) -> Wish {
-    Wish::of(config)
+    let prompt = Prompt { text: "go".to_owned(), ..Prompt::default() };
+    Wish { prompt, ..Wish::of(config) }
 }
 
 /// Writes out what scripts abbreviate: `busy`, `idle`, `user N`, `reply N to M`, `done N to M`, `failed N to M`.
@@ -89,6 +92,9 @@ const WORKING: &str = r#"
     > {"http":{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","body":{"parts":[{"type":"text","text":"go"}]}}}
     {"in":{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}
     > {"arm":"work"}
+    > {"http":{"id":4,"method":"GET","path":"/config"}}
+    > {"http":{"id":5,"method":"GET","path":"/config/providers"}}
+    > {"http":{"id":6,"method":"GET","path":"/command"}}
     user 1
     says 1 go
     = {"kind":"turn.started","data":{"prompt":"go"}}

@@ -10,8 +10,13 @@ fn what_is_said_with_a_prompt() {
     check(
         r#"
         {"cmd":{"set_model":"openrouter/meta/llama"}}
-        {"cmd":{"set_option":["effort","high"]}}
+        > {"note":{"set":{"model":"openrouter/meta/llama","variant":null}}}
+        = {"kind":"session.updated","data":{"info":{"model":"openrouter/meta/llama"}}}
+        {"cmd":{"set_option":["reasoning_effort","high"]}}
+        > {"note":{"set":{"variant":"high"}}}
         {"cmd":{"set_mode":"plan"}}
+        > {"note":{"set":{"agent":"plan"}}}
+        = {"kind":"session.updated","data":{"info":{"mode":"plan"}}}
         {"cmd":{"prompt":{"text":"look","images":[{"media_type":"image/png","data":"AAAA","path":"/tmp/a.png"}],"schema":{"type":"object"}}}}
         > {"http":{"body":{"parts":[{"type":"text","text":"look"},{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA","filename":"a.png"}],"model":{"providerID":"openrouter","modelID":"meta/llama"},"agent":"plan","variant":"high","format":{"type":"json_schema","schema":{"type":"object"}}}}}
         {"cmd":{"set_model":"llama"}}
@@ -37,6 +42,7 @@ fn a_session_gets_rules_that_ask_and_what_its_mode_forbids() {
         {"in":{"id":2,"method":"POST","path":"/session","status":200,"body":{"id":"ses_1"}}}
         > "ready"
         {"cmd":{"set_mode":"plan"}}
+        > {"note":{"set":{"agent":"plan"}}}
         > {"http":{"id":3,"method":"PATCH","path":"/session/ses_1","body":{"permission":RULES(plan)}}}"#;
     let rules = |permission: &str, pattern: &str| {
         let harmless = [

@@ -35,8 +35,8 @@ fn after_an_error_it_rests_twice_and_a_prompt_in_between_waits() {
         = {{"kind":"turn.completed","data":{{"status":"failed","error":{{"message":"no"}}}}}}
         idle
         {OVER}
-        > {{"http":{{"id":4,"path":"/session/ses_1/prompt_async","body":{{"parts":[{{"text":"next"}}]}}}}}}
-        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"http":{{"id":7,"path":"/session/ses_1/prompt_async","body":{{"parts":[{{"text":"next"}}]}}}}}}
+        {{"in":{{"id":7,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         > {{"arm":"work"}}"#
     ));
 }
@@ -71,11 +71,11 @@ fn an_end_that_was_missed_is_asked_for() {
         idle
         > {{"arm":"end"}}
         {{"timer":"end"}}
-        > {{"http":{{"id":4,"method":"GET","path":"/session/ses_1/message"}}}}
-        > {{"http":{{"id":5,"path":"/session/status"}}}}
-        > {{"http":{{"id":6,"path":"/permission"}}}}
-        > {{"http":{{"id":7,"path":"/question"}}}}
-        {{"in":{{"id":4,"method":"GET","path":"/session/ses_1/message","status":200,"body":{all}}}}}
+        > {{"http":{{"id":7,"method":"GET","path":"/session/ses_1/message"}}}}
+        > {{"http":{{"id":8,"path":"/session/status"}}}}
+        > {{"http":{{"id":9,"path":"/permission"}}}}
+        > {{"http":{{"id":10,"path":"/question"}}}}
+        {{"in":{{"id":7,"method":"GET","path":"/session/ses_1/message","status":200,"body":{all}}}}}
         {OVER}
         > "settled"
         = {{"kind":"item.completed","data":{{"item":{{"type":"agent_message","text":"Hi."}}}}}}
@@ -89,16 +89,16 @@ fn a_prompt_that_is_forgotten_is_remembered() {
     check(&format!(
         r#"{WORKING}
         {{"cmd":{{"prompt":{{"text":"more"}}}}}}
-        > {{"http":{{"id":4,"path":"/session/ses_1/prompt_async"}}}}
-        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"http":{{"id":7,"path":"/session/ses_1/prompt_async"}}}}
+        {{"in":{{"id":7,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         user 3
         says 3 more
         = {{"kind":"item.completed","data":{{"item":{{"type":"user_message","queued":true}}}}}}
         done 2 to 1
         idle
         {OVER}
-        > {{"http":{{"id":5,"path":"/session/ses_1/prompt_async","body":{{"parts":[]}}}}}}
-        {{"in":{{"id":5,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"http":{{"id":8,"path":"/session/ses_1/prompt_async","body":{{"parts":[]}}}}}}
+        {{"in":{{"id":8,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         > {{"arm":"work"}}
         user 4
         busy
@@ -120,12 +120,15 @@ fn a_prompt_that_nothing_is_done_about_is_said_again_twice() {
         > {{"http":{{"id":3}}}}
         {{"in":{{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         > {{"arm":"work"}}
+        > {{"http":{{"id":4,"path":"/config"}}}}
+        > {{"http":{{"id":5,"path":"/config/providers"}}}}
+        > {{"http":{{"id":6,"path":"/command"}}}}
         user 1
         says 1 go
         {{"in":{{"type":"server.heartbeat","properties":{{}}}}}}
         {}
         {{"timer":"work"}}"#,
-        [4, 5]
+        [7, 8]
             .map(|id| format!(
                 r#"{{"timer":"work"}}
         > {{"http":{{"id":{id},"path":"/session/ses_1/prompt_async","body":{{"parts":[]}}}}}}
@@ -141,8 +144,8 @@ fn a_prompt_joins_the_turn_that_goes_on() {
     check(&format!(
         r#"{WORKING}
         {{"cmd":{{"prompt":{{"text":"more"}}}}}}
-        > {{"http":{{"id":4,"path":"/session/ses_1/prompt_async"}}}}
-        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        > {{"http":{{"id":7,"path":"/session/ses_1/prompt_async"}}}}
+        {{"in":{{"id":7,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         user 3
         says 3 more
         done 2 to 1
@@ -160,12 +163,12 @@ fn a_turn_does_not_settle_while_a_prompt_is_on_its_way() {
     check(&format!(
         r#"{WORKING}
         {{"cmd":{{"prompt":{{"text":"more"}}}}}}
-        > {{"http":{{"id":4}}}}
+        > {{"http":{{"id":7}}}}
         done 2 to 1
         idle
         {OVER}
         > {{"arm":"work"}}
-        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
+        {{"in":{{"id":7,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         > {{"arm":"work"}}
         user 3
         says 3 more
@@ -185,12 +188,12 @@ fn a_turn_is_stopped_by_an_abort() {
     check(&format!(
         r#"{WORKING}
         {{"cmd":"interrupt"}}
-        > {{"http":{{"id":4,"method":"POST","path":"/session/ses_1/abort"}}}}
+        > {{"http":{{"id":7,"method":"POST","path":"/session/ses_1/abort"}}}}
         = {{"kind":"notice","data":{{"topic":"interrupt"}}}}
         error MessageAbortedError
         idle
         > {{"arm":"end"}}
-        {{"in":{{"id":4,"method":"POST","path":"/session/ses_1/abort","status":200,"body":true}}}}
+        {{"in":{{"id":7,"method":"POST","path":"/session/ses_1/abort","status":200,"body":true}}}}
         failed 2 to 1
         > {{"disarm":"end"}}
         > {{"arm":"rest"}}
@@ -208,17 +211,20 @@ fn an_abort_that_comes_too_early_is_repeated() {
         > {{"http":{{"id":3}}}}
         {{"in":{{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","status":204}}}}
         > {{"arm":"work"}}
+        > {{"http":{{"id":4,"path":"/config"}}}}
+        > {{"http":{{"id":5,"path":"/config/providers"}}}}
+        > {{"http":{{"id":6,"path":"/command"}}}}
         user 1
         says 1 go
         {{"cmd":"interrupt"}}
-        > {{"http":{{"id":4,"path":"/session/ses_1/abort"}}}}
+        > {{"http":{{"id":7,"path":"/session/ses_1/abort"}}}}
         idle
         {OVER}
         > "settled"
         = {{"kind":"turn.completed","data":{{"status":"interrupted"}}}}
         busy
         > {{"disarm":"work"}}
-        > {{"http":{{"id":5,"path":"/session/ses_1/abort"}}}}
+        > {{"http":{{"id":8,"path":"/session/ses_1/abort"}}}}
         busy
         > {{"disarm":"work"}}"#
     ));
@@ -288,16 +294,16 @@ fn what_the_bus_missed_is_asked_for_when_it_is_open_again() {
         asks 1 a
         {{"stream":"closed"}}
         {{"stream":"opened"}}
-        > {{"http":{{"id":4,"path":"/session/ses_1/message"}}}}
-        > {{"http":{{"id":5,"path":"/session/status"}}}}
-        > {{"http":{{"id":6,"path":"/permission"}}}}
-        > {{"http":{{"id":7,"path":"/question"}}}}
-        {{"in":{{"id":6,"method":"GET","path":"/permission","status":200,"body":[{{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["a"]}},{{"id":"per_2","sessionID":"ses_3","permission":"bash","patterns":["b"]}}]}}}}
+        > {{"http":{{"id":7,"path":"/session/ses_1/message"}}}}
+        > {{"http":{{"id":8,"path":"/session/status"}}}}
+        > {{"http":{{"id":9,"path":"/permission"}}}}
+        > {{"http":{{"id":10,"path":"/question"}}}}
+        {{"in":{{"id":9,"method":"GET","path":"/permission","status":200,"body":[{{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["a"]}},{{"id":"per_2","sessionID":"ses_3","permission":"bash","patterns":["b"]}}]}}}}
         = {{"kind":"request.opened","thread":"ses_3","data":{{"request":"per_2"}}}}
         {{"cmd":{{"answer":{{"request":"per_2","decision":"allow"}}}}}}
         > {{"http":{{"path":"/permission/per_2/reply"}}}}
         done 2 to 1
-        {{"in":{{"id":5,"method":"GET","path":"/session/status","status":200,"body":{{}}}}}}
+        {{"in":{{"id":8,"method":"GET","path":"/session/status","status":200,"body":{{}}}}}}
         {OVER}
         > "settled"
         = {{"kind":"turn.completed"}}"#

@@ -1,0 +1,76 @@
+//! The one message that waits for the turn to end.
+
+use serde_json::json;
+
+use super::House;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_waits_for_the_turn_and_is_sent() {
+    let house = House::open().await;
+    let id = house.session("approve touch x").await;
+    let (mut ada, mut ben) = (house.enter(&id, "name=Ada").await, house.enter(&id, "name=Ben").await);
+    let request = ada.told("permission_request").await["request"]["request_id"].clone();
+    // It is said while a turn runs, and this agent does not take it into the turn.
+    ada.say(json!({"type": "user_message", "content": "text first try"})).await;
+    let queued = ben.told("message_queued").await;
+    assert_eq!([&queued["display_name"], &queued["content"]], ["Ada", "text first try"]);
+    let (code, _) = ben.refused(json!({"type": "queue_message", "content": "text mine"})).await;
+    assert_eq!(code, "queue_full");
+    let (code, _) = ben.refused(json!({"type": "user_message", "content": "text mine"})).await;
+    assert_eq!(code, "queue_full");
+    ben.say(json!({"type": "update_queued_message", "content": "text second try"})).await;
+    assert_eq!(ada.told("queued_message_updated").await["content"], "text second try");
+    // A newcomer is told of it.
+    let mut late = house.enter(&id, "").await;
+    assert_eq!(late.told("message_queued").await["content"], "text second try");
+    ada.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
+    for someone in [&mut ada, &mut ben, &mut late] {
+        someone.told("queued_message_sent").await;
+        someone.says("second try").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_waits_can_be_taken_back() {
+    let house = House::open().await;
+    let id = house.session("approve touch x").await;
+    let (mut ada, mut ben) = (house.enter(&id, "").await, house.enter(&id, "").await);
+    let request = ada.told("permission_request").await["request"]["request_id"].clone();
+    for message in [json!({"type": "cancel_queued_message"}), json!({"type": "update_queued_message", "content": "x"})]
+    {
+        assert_eq!(ada.refused(message).await.0, "not_queued");
+    }
+    ada.say(json!({"type": "queue_message", "content": "text never"})).await;
+    ben.told("message_queued").await;
+    ben.say(json!({"type": "cancel_queued_message"})).await;
+    ada.told("queued_message_cancelled").await;
+    ada.say(json!({"type": "queue_message", "content": "text instead"})).await;
+    ben.told("message_queued").await;
+    ada.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
+    ben.says("instead").await;
+    assert!(!serde_json::to_string(&ben.heard).unwrap().contains("never\"}]"), "it was taken back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_sent_also_when_its_author_has_left() {
+    let house = House::open().await;
+    let id = house.session("approve touch x").await;
+    let mut ada = house.enter(&id, "").await;
+    let request = ada.told("permission_request").await["request"]["request_id"].clone();
+    ada.say(json!({"type": "queue_message", "content": "text from afar"})).await;
+    ada.told("message_queued").await;
+    ada.leave().await;
+    let path = format!("/api/sessions/{id}/approvals/{}", request.as_str().unwrap());
+    house.rig.post(&path, json!({ "decision": "accept" })).await;
+    house.enter(&id, "after=0").await.says("from afar").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_queued_when_nothing_runs_is_sent_at_once() {
+    let house = House::open().await;
+    let id = house.session("text hello").await;
+    house.rig.until(&id, |view| view["activity"] == "idle").await;
+    let mut ada = house.enter(&id, "").await;
+    ada.say(json!({"type": "queue_message", "content": "text at once"})).await;
+    ada.says("at once").await;
+}

@@ -1,0 +1,144 @@
+//! What is promised to several: the same messages in the same order, nothing missed, nothing that an observer can do,
+//! and a question that is gone once it is answered.
+
+use serde_json::json;
+
+use super::{House, dense};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_participants_and_an_observer_see_the_same_in_the_same_order() {
+    let house = House::open().await;
+    let id = house.session("text before").await;
+    let (mut first, mut second, mut observer) = (
+        house.enter(&id, "name=Ada&after=0").await,
+        house.enter(&id, "name=Ben&after=0").await,
+        house.enter(&id, "name=Eve&role=observer&after=0").await,
+    );
+    first.says("before").await;
+    first.say(json!({"type": "user_message", "content": "think hard\nrun ls\nedit a.rs\ntext one\nburst 50"})).await;
+    second.says("one").await;
+    second.told("result").await;
+    second.say(json!({"type": "user_message", "text": "text two"})).await;
+    for someone in [&mut first, &mut second, &mut observer] {
+        someone.says("two").await;
+        someone.until(|message| message["type"] == "status_change" && message["status"] == "idle").await;
+    }
+    let story = first.story();
+    dense(&first.numbers(), 1);
+    let shared = |other: &super::Someone| {
+        let theirs = other.story();
+        let both = story.len().min(theirs.len());
+        assert!(both > 70, "{both}");
+        assert_eq!(story[..both], theirs[..both]);
+    };
+    shared(&second);
+    shared(&observer);
+    let said: Vec<_> = story.iter().filter(|one| one["type"] == "user_message").map(|one| &one["content"]).collect();
+    assert_eq!(said.len(), 3, "the prompts of all are echoed to all: {said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_and_returns_misses_nothing() {
+    let house = House::open().await;
+    let id = house.session("text before").await;
+    let mut stays = house.enter(&id, "after=0").await;
+    let mut leaves = house.enter(&id, "after=0").await;
+    let identity = leaves.told("identity").await;
+    leaves.says("before").await;
+    let mut story = leaves.leave().await;
+    for round in ["one", "two", "three"] {
+        stays.say(json!({"type": "user_message", "content": format!("burst 20\ntext {round}")})).await;
+        stays.says(round).await;
+        let (last, who) = (story.last().unwrap()["seq"].clone(), identity["userId"].as_str().unwrap());
+        let mut back = house.enter(&id, &format!("after={last}&consumer={who}")).await;
+        assert_eq!(back.told("identity").await["userId"], identity["userId"]);
+        back.says(round).await;
+        story.extend(back.leave().await);
+    }
+    stays.say(json!({"type": "user_message", "content": "text end"})).await;
+    stays.says("end").await;
+    let numbers: Vec<u64> = story.iter().map(|message| message["seq"].as_u64().unwrap()).collect();
+    dense(&numbers, 1);
+    assert_eq!(story[..], stays.story()[..story.len()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_observer_may_not_steer() {
+    let house = House::open().await;
+    let (id, request) = house.rig.start_asking("approve touch x").await;
+    let mut observer = house.enter(&id, "role=observer").await;
+    let messages = [
+        json!({"type": "user_message", "content": "text hello"}),
+        json!({"type": "permission_response", "request_id": request, "behavior": "allow"}),
+        json!({"type": "interrupt"}),
+        json!({"type": "set_model", "model": "script-1-mini"}),
+        json!({"type": "set_permission_mode", "mode": "x"}),
+        json!({"type": "slash_command", "command": "/rename x"}),
+        json!({"type": "set_adapter", "adapter": "echo"}),
+        json!({"type": "queue_message", "content": "text hello"}),
+        json!({"type": "update_queued_message", "content": "text hello"}),
+        json!({"type": "cancel_queued_message"}),
+    ];
+    for message in messages {
+        let (code, text) = observer.refused(message.clone()).await;
+        assert_eq!((code.as_str(), text.as_str()), ("observer", "you are an observer, and observers only look"));
+    }
+    observer.say(json!({"type": "presence_query"})).await;
+    assert_eq!(observer.told("presence_update").await["consumers"][0]["role"], "observer");
+    let approvals = house.rig.get(&format!("/api/sessions/{id}/approvals")).await.body;
+    assert_eq!(approvals["approvals"].as_array().unwrap().len(), 1, "nothing was done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_one_answers_is_gone_for_all() {
+    let house = House::open().await;
+    let id = house.session("approve touch x\nask Which? | this | that").await;
+    let (mut first, mut second) = (house.enter(&id, "").await, house.enter(&id, "").await);
+    let asked = first.told("permission_request").await;
+    second.told("permission_request").await;
+    let request = asked["request"]["request_id"].clone();
+    assert_eq!(asked["request"]["command"], "touch x");
+    // A newcomer gets what is open.
+    let mut late = house.enter(&id, "history=0").await;
+    assert_eq!(late.told("session_init").await["session"]["pending_permissions"][0]["request_id"], request);
+    assert_eq!(late.told("permission_request").await["request"]["request_id"], request);
+    first.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
+    for someone in [&mut first, &mut second, &mut late] {
+        let gone = someone.told("permission_cancelled").await;
+        assert_eq!((&gone["request_id"], &gone["outcome"]), (&request, &json!("allowed")));
+    }
+    let (code, _) = second
+        .refused(json!({"type": "permission_response", "request_id": request, "behavior": "deny", "message": "no"}))
+        .await;
+    assert_eq!(code, "not_open");
+    let question = second.ever(|message| message["request"]["about"] == "question").await["request"].clone();
+    assert_eq!(question["questions"][0]["question"], "Which?");
+    let answers = json!({ question["questions"][0]["id"].as_str().unwrap(): ["that"] });
+    let reply = json!({"type": "permission_response", "request_id": question["request_id"], "behavior": "allow", "answers": answers});
+    second.say(reply).await;
+    first.ever(|message| message["outcome"] == "answered").await;
+    let init = house.enter(&id, "").await.told("session_init").await;
+    assert_eq!(init["session"]["pending_permissions"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_know_who_is_there() {
+    let house = House::open().await;
+    let id = house.session("text hello").await;
+    let names = |update: &serde_json::Value| {
+        let all = update["consumers"].as_array().unwrap();
+        all.iter().map(|one| one["displayName"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut ada = house.enter(&id, "name=Ada&consumer=a").await;
+    assert_eq!(names(&ada.told("presence_update").await), ["Ada"]);
+    let mut eve = house.enter(&id, "name=Eve&role=observer").await;
+    assert_eq!(eve.told("identity").await["role"], "observer");
+    assert_eq!(names(&ada.told("presence_update").await), ["Ada", "Eve"]);
+    // Somebody who comes twice is there once.
+    let again = house.enter(&id, "name=Ada&consumer=a").await;
+    eve.leave().await;
+    assert_eq!(names(&ada.until(|one| one["type"] == "presence_update" && names(one).len() == 1).await), ["Ada"]);
+    again.leave().await;
+    ada.say(json!({"type": "presence_query"})).await;
+    assert_eq!(names(&ada.told("presence_update").await), ["Ada"]);
+}
