@@ -17,7 +17,7 @@ use tokio::{sync::mpsc, time::timeout};
 pub use args::Harness;
 
 use crate::{
-    data::{self, Data},
+    data::{self, Bounds, Data},
     failure::Failure,
     host,
     watch::Signals,
@@ -58,7 +58,7 @@ async fn serve(args: &Harness, data: &Data, purpose: Purpose) -> Result<(), Fail
     let mut signals = Signals::listen()?;
     // Before there are sessions, so that whoever sees one can reach it.
     let private = data.door()?;
-    let service = data.conversing(args.folder()?, args.limits())?;
+    let service = data.service(args.folder()?, Bounds { limits: args.timeouts.limits(), ..Bounds::default() })?;
     let (connection, lines) = Connection::new(service, purpose);
     let (heard, written) = (pipes::read(), pipes::write(lines).fuse());
     tokio::pin!(written);
