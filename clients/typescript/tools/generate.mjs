@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { compile } from "json-schema-to-typescript";
 import { PROTOCOLS } from "./protocols.mjs";
-import { withUnions } from "./unions.mjs";
+import { openParts, withUnions } from "./unions.mjs";
 
 const OPTIONS = {
   // What is not in the schema may still come; that a type does not name it makes typing mistakes visible.
@@ -38,7 +38,10 @@ function protocol(sides, messages) {
   const properties = {};
   const remarks = { told: "What Switchboard tells a client.", said: "What a client says." };
   for (const [side, names] of Object.entries(sides)) {
-    for (const name of Object.keys(names)) properties[side] = { description: remarks[side], anyOf: [{ $ref: `#/$defs/${name}` }] };
+    for (const name of Object.keys(names)) {
+      const parts = [name, ...openParts(messages[name])];
+      properties[side] = { description: remarks[side], anyOf: parts.map((part) => ({ $ref: `#/$defs/${part}` })) };
+    }
   }
   const [results] = Object.values(messages).flatMap((schema) => schema["x-results"] ?? []);
   if (results) properties.results = { description: "What each method is answered.", ...object(results) };

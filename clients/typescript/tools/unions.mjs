@@ -21,7 +21,7 @@ export function withUnions(messages) {
     for (const [key, schema] of Object.entries(made)) define($defs, key, schema);
     references(made).forEach(reach);
   };
-  Object.keys(messages).forEach(reach);
+  Object.entries(messages).forEach(([name, message]) => [name, ...openParts(message)].forEach(reach));
   return settled($defs);
 }
 
@@ -33,6 +33,19 @@ function settled(defs) {
   const final = {};
   for (const [name, schema] of Object.entries(defs)) define(final, name.replace(VARIANT, ""), schema);
   return JSON.parse(JSON.stringify(final).replaceAll(`#/$defs/${VARIANT}`, "#/$defs/"));
+}
+
+/**
+ * The parts of a message that a pattern tells apart, and no value: among the others, they would hide what the field says.
+ * They are not in the union, and are to be named beside it.
+ */
+export function openParts({ $defs = {}, ...message }) {
+  return [...new Set(references(message))].filter((name) => isOpenPart($defs[name]));
+}
+
+function isOpenPart(schema) {
+  const { pattern, const: value } = schema?.properties?.method ?? {};
+  return pattern !== undefined && value === undefined;
 }
 
 /** The names of all definitions that are referred to. */
@@ -55,7 +68,8 @@ function define(defs, name, schema) {
 
 /** The schema as a choice of definitions, if it is a choice: each variant that has a name becomes one. */
 function union(name, schema, given, defs) {
-  const variants = alternatives({ ...schema, union: name }, given);
+  const open = (variant) => variant.$ref && isOpenPart(given[variant.$ref.split("/").at(-1)]);
+  const variants = alternatives({ ...schema, union: name }, given).filter((variant) => !open(variant));
   if (variants.length === 1 && !schema.oneOf) return without(variants[0], "union");
   const refs = variants.map(({ union, ...variant }) => {
     if (variant.$ref) return variant;

@@ -175,7 +175,7 @@ export type ResponseOutcome = "allowed" | "answered" | "declined" | "cancelled";
 /** The messages of the protocol. */
 export interface Protocol {
   /** What Switchboard tells a client. */
-  told: HarnessMessage;
+  told: HarnessMessage | Extension;
   /** What a client says. */
   said: HarnessClientMessage;
   /** What each method is answered. */
@@ -846,7 +846,7 @@ export interface ItemDelta {
 /** Whose text it is, if it is not the main agent's. */
 export interface DeltaMeta {
   /** The subagent's thread. */
-  thread: string;
+  thread?: string;
   /** The item under which the subagent works. */
   parentItemId?: string;
 }
@@ -943,11 +943,11 @@ export interface UpdateMeta {
   /** The agent's own id of the session. */
   agentSession?: string;
   /** Which process of the thread, from 1. */
-  run: number;
+  run?: number;
   /** What it continues. */
   resumed?: Resumed;
   /** Empty where it is not known. */
-  modelProvider: string;
+  modelProvider?: string;
 }
 /** Ours: the agent's process ended. */
 export interface SwitchboardThreadEndedNotification {
@@ -1130,6 +1130,13 @@ export interface ErrorData {
   code: string;
   /** What can be done about it. */
   hint?: string;
+}
+/** A notification that only agents of one maker have: `PROVIDER/NAME`. */
+export interface Extension {
+  /** The maker, and its name for what happened. */
+  method: string;
+  /** What happened. */
+  params: NoticeParams;
 }
 /** The first of all. */
 export interface InitializeRequest {
