@@ -57,6 +57,8 @@ pub enum Note<'a> {
     Said(&'a Notice),
     /// We are stopping the agent.
     Stopping(Why),
+    /// Nothing more is wanted of the agent: it is to end by itself, and that is no failure.
+    Closing,
     /// What went wrong, should it turn out that something did.
     Failed(Fault),
     /// The agent's process ended.

@@ -118,6 +118,7 @@ impl Translator {
             Note::Decided(request, by) => self.scribe.decided(request, *by),
             Note::Said(notice) => self.scribe.notice((*notice).clone()),
             Note::Stopping(why) => self.scribe.stopping(*why),
+            Note::Closing => self.scribe.closing(),
             Note::Failed(fault) => self.scribe.suspect(fault.clone()),
             Note::Exited { code, signal } => self.scribe.exited(*code, *signal),
         }

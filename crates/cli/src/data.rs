@@ -20,6 +20,17 @@ pub struct Data {
     owners: PathBuf,
 }
 
+/// What sessions may take.
+#[derive(Default)]
+pub struct Bounds {
+    /// The folders in which they may work; none means anywhere.
+    pub roots: Vec<PathBuf>,
+    /// How many run at once.
+    pub most_sessions: Option<usize>,
+    /// How long they wait.
+    pub limits: Limits,
+}
+
 /// Opens the log to run sessions, and ends what a crash left open.
 pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
     let folder = host::absolute(&host::data_folder(folder)?);
@@ -50,15 +61,10 @@ pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
 }
 
 impl Data {
-    /// What can be asked of a server, with a folder for sessions that name none, the folders in which they may work, and
-    /// how many of them at once.
-    pub fn service(&self, cwd: PathBuf, roots: Vec<PathBuf>, most: Option<usize>) -> Result<Service, Failure> {
-        Ok(Service::new(Setup { roots, most_sessions: most, ..self.setup(cwd)? }))
-    }
-
-    /// What a client can ask that we serve alone, with a folder for sessions that name none, and limits of time.
-    pub fn conversing(&self, cwd: PathBuf, limits: Limits) -> Result<Service, Failure> {
-        Ok(Service::new(Setup { limits, ..self.setup(cwd)? }))
+    /// What can be asked of a server, with a folder for sessions that name none.
+    pub fn service(&self, cwd: PathBuf, bounds: Bounds) -> Result<Service, Failure> {
+        let Bounds { roots, most_sessions, limits } = bounds;
+        Ok(Service::new(Setup { roots, most_sessions, limits, ..self.setup(cwd)? }))
     }
 
     /// Lets others steer the sessions that run here. Nobody begins others: we end with them.

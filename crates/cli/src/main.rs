@@ -16,6 +16,7 @@ mod schema;
 mod serve;
 mod sessions;
 mod terminal;
+mod timeouts;
 mod token;
 mod translate;
 mod view;

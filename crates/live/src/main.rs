@@ -1,6 +1,7 @@
 //! The real agents against scripted models: every scenario with every agent, two at a time. A program and not a test of
 //! cargo's, because it needs the pinned agents and a place without network: `cargo xtask live` sees to both.
 
+mod harness;
 mod heard;
 mod inside;
 mod play;

@@ -4,7 +4,8 @@ use switchboard_testkit::clis::Cli;
 
 use crate::{
     scenarios::{
-        approvals, choices, consumers, continued, fakes, one_shot, refused, run, same, sandbox, script, stops,
+        approvals, choices, consumers, continued, editor, fakes, harness, one_shot, refused, run, same, sandbox,
+        script, stops,
     },
     trial::{Trial, abilities},
 };
@@ -54,6 +55,13 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("choices of a model reach the model", choices::model).only(|cli| abilities(cli).set_model),
     Scenario::new("choices of an effort reach the model", choices::effort).only(|cli| cli.thinks),
     Scenario::new("choices of commands", choices::command).only(|cli| cli.compacts),
+    Scenario::new("editor asks its user", editor::permissions).only(|cli| abilities(cli).approvals),
+    Scenario::new("editor shows a change", editor::diff).only(|cli| abilities(cli).approvals),
+    Scenario::new("editor stops a turn", editor::cancelled).only(|cli| abilities(cli).interrupt),
+    Scenario::new("editor loads a session", editor::loaded).only(|cli| abilities(cli).resume),
+    Scenario::new("harness runs turns and asks", harness::turns),
+    Scenario::new("harness is interrupted and resumed", harness::resumed),
+    Scenario::new("harness changes model and effort", harness::chosen),
     Scenario::new("stop in the middle of a text", stops::text),
     Scenario::new("stop by a person", stops::person),
     Scenario::new("stop in the middle of a command", stops::command),

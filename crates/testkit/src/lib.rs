@@ -1,10 +1,11 @@
 //! What the tests and the development commands share: the recordings, the invariants that must hold for every
 //! stream, ways to spoil a stream, and endless streams made of recordings; a scripted model, and a stage on which the
-//! real agents run against it. Names no dialect, and agents in `clis` only: everything else goes through the tables.
+//! real agents run against it; an editor that uses them. Names no dialect, and agents in `clis` only: everything else goes through the tables.
 
 pub mod check;
 pub mod clis;
 pub mod dice;
+pub mod editor;
 pub mod fake;
 pub mod generate;
 pub mod ledger;
@@ -15,6 +16,7 @@ pub mod mutate;
 pub mod parallel;
 pub mod play;
 pub mod recording;
+pub mod rpc;
 pub mod said;
 pub mod stage;
 pub mod text;

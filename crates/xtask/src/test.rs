@@ -21,7 +21,7 @@ const STEPS: &[Step] = &[
     Step { name: "completions in a real shell", run: completions },
     Step { name: "typed clients: fresh types, recorded messages, examples", run: types::check },
     Step { name: "ten seconds of spoiled streams", run: fuzz },
-    Step { name: "readers, crowds and crashes of a server, in small", run: load },
+    Step { name: "readers, crowds, crashes and threads of a server, in small", run: load },
     Step { name: "bad and slow clients of a server, in small", run: abuse },
     Step { name: "requests made from the server's own description", run: schema },
     Step { name: "the real agents against scripted models", run: live::all },
@@ -68,6 +68,7 @@ fn load() -> anyhow::Result<Outcome> {
         &["readers", "--deltas", "5000", "--wire", "sse", "--hop", "500"],
         &["crowd", "--sessions", "20", "--agents", "4", "--deltas", "10"],
         &["crash", "--kills", "5", "--sessions", "8", "--seed", "1"],
+        &["threads", "--threads", "100", "--running", "20", "--deltas", "20", "--turns", "3"],
     ];
     load::cases(Build::Debug, cases).map(|()| Outcome::Passed)
 }

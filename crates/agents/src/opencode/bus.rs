@@ -41,6 +41,8 @@ pub struct Bus {
     pub(super) stopped: bool,
     /// What can be chosen.
     pub(super) offers: Offers,
+    /// The mode is known.
+    pub(super) moded: bool,
     /// Prompts that we sent.
     pub(super) posted: Posted,
     /// Parts that were heard of, and by which connection to the bus.

@@ -76,6 +76,7 @@ impl Bus {
             self.offers.thinks(what.filled("variant"));
         }
         let (model, mode) = (what.filled("model"), what.filled("agent"));
+        self.moded |= mode.is_some();
         scribe.info(Info { model, mode, options: self.offers.options(), ..Info::default() });
         scribe.otherwise(Notice::new(Topic::Control).with_name("set"));
     }
@@ -173,8 +174,10 @@ impl Bus {
             self.offers.uses(scribe.start().config.model.clone());
         }
         self.offers.config(config);
-        let mode = scribe.start().config.mode.clone().or_else(|| config.filled("default_agent"));
-        let (model, mode) = (self.offers.model().map(str::to_owned), mode.or_else(|| Some(MODE.to_owned())));
+        let model = self.offers.model().map(str::to_owned);
+        // Somebody may have chosen one meanwhile.
+        let usual = || config.filled("default_agent").unwrap_or_else(|| MODE.to_owned());
+        let mode = (!self.moded).then(usual);
         scribe.info(Info { model, mode, models: self.offers.models(), ..Info::default() });
     }
 

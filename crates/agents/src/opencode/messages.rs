@@ -65,6 +65,7 @@ impl Bus {
 
     /// Who works, and with which model.
     fn works_with(&mut self, info: Info, scribe: &mut Scribe) {
+        self.moded |= info.mode.is_some();
         let model = offers::full(info.provider.clone(), info.model);
         self.offers.uses(model.clone());
         scribe.info(Info { model, options: self.offers.options(), ..info });

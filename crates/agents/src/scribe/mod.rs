@@ -56,6 +56,7 @@ pub struct Scribe {
     decided: Vec<(Id, Decider)>,
     interrupted: bool,
     stopping: Option<Why>,
+    closing: bool,
     /// What went wrong, should it turn out that something did.
     suspected: Option<Fault>,
     exit: Option<(Option<i32>, Option<i32>)>,
@@ -116,6 +117,7 @@ impl Scribe {
             decided: Vec::new(),
             interrupted: false,
             stopping: None,
+            closing: false,
             suspected: None,
             exit: None,
         }

@@ -170,6 +170,8 @@ impl Scribe {
             (_, false, Some(TurnStatus::Interrupted)) => Ending { reason: EndReason::Cancelled, error: None },
             (_, false, Some(TurnStatus::Failed)) => failed("the last turn failed"),
             (Some(Why::Cancelled), false, None) => Ending { reason: EndReason::Cancelled, error: None },
+            // Who had nothing to do has done it.
+            (None, false, None) if self.closing => Ending { reason: EndReason::Completed, error: None },
             (None, false, None) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
             (None, false, None) => failed("the stream ended before the agent did anything"),
         }
@@ -190,6 +192,10 @@ impl Scribe {
 
     pub(crate) fn stopping(&mut self, why: Why) {
         self.stopping = Some(why);
+    }
+
+    pub(crate) fn closing(&mut self) {
+        self.closing = true;
     }
 
     /// What went wrong, should it turn out that something did.

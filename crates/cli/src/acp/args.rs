@@ -11,6 +11,7 @@ use crate::{
     failure::{Failure, names},
     offered,
     run::{approval, sandbox, variable, words},
+    timeouts::Timeouts,
 };
 
 /// Be an agent for editors: the Agent Client Protocol on standard input and output
@@ -47,6 +48,9 @@ pub struct Acp {
     /// What the work belongs to, for lists
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
+    /// How long sessions wait for people
+    #[command(flatten)]
+    pub timeouts: Timeouts,
     /// Where sessions are kept [default: the platform's data folder]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

@@ -10,7 +10,7 @@ use switchboard_serve::acp;
 pub use args::Acp;
 
 use crate::{
-    data,
+    data::{self, Bounds},
     failure::Failure,
     host,
     watch::{Asked, Signals},
@@ -28,7 +28,8 @@ pub fn run(args: &Acp) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
         let private = data.door()?;
-        let service = data.service(host::absolute(".".as_ref()), Vec::new(), None)?;
+        let bounds = Bounds { limits: args.timeouts.limits(), ..Bounds::default() };
+        let service = data.service(host::absolute(".".as_ref()), bounds)?;
         let (incoming, outgoing, written) = lines::standard();
         let served = tokio::select! {
             served = acp::serve(service, front, incoming, outgoing) => served,

@@ -1,11 +1,10 @@
 //! What can be typed after `harness`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::Args;
-use switchboard_engine::Limits;
 
-use crate::{failure::Failure, host, offered};
+use crate::{failure::Failure, offered, timeouts::Timeouts};
 
 /// Run threads and turns for a program, as JSON lines over standard input and output
 ///
@@ -28,12 +27,9 @@ pub struct Harness {
     /// The folder in which threads work that name none [default: the current one]
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// Decline what nobody answers in this time [default: 30m]
-    #[arg(long, value_name = "TIME", value_parser = host::duration)]
-    pub approval_timeout: Option<Duration>,
-    /// End agents that had no turn for this time; their threads can be resumed [default: 30m]
-    #[arg(long, value_name = "TIME", value_parser = host::duration)]
-    pub unused_timeout: Option<Duration>,
+    /// How long sessions wait for people
+    #[command(flatten)]
+    pub timeouts: Timeouts,
     /// Where sessions are kept [default: the platform's data folder]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -59,15 +55,5 @@ impl Harness {
         let folder = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
         let bad = |cause| Failure::BadValue { option: "--cwd", cause: format!("{}: {cause}", folder.display()) };
         std::fs::canonicalize(&folder).map_err(bad)
-    }
-
-    /// Limits of time.
-    pub fn limits(&self) -> Limits {
-        let usual = Limits::default();
-        Limits {
-            approval: self.approval_timeout.unwrap_or(usual.approval),
-            unused: self.unused_timeout.or(usual.unused),
-            ..usual
-        }
     }
 }

@@ -5,7 +5,10 @@ mod pipes;
 
 use std::{process::ExitCode, time::Duration};
 
-use futures_util::future::join_all;
+use futures_util::{
+    FutureExt as _,
+    future::{FusedFuture as _, join_all},
+};
 use switchboard_agents::{Agent, Command, agent};
 use switchboard_engine::{Engine, Session, StartError};
 use switchboard_serve::harness::{Connection, Purpose};
@@ -14,7 +17,7 @@ use tokio::{sync::mpsc, time::timeout};
 pub use args::Harness;
 
 use crate::{
-    data::{self, Data},
+    data::{self, Bounds, Data},
     failure::Failure,
     host,
     watch::Signals,
@@ -55,9 +58,9 @@ async fn serve(args: &Harness, data: &Data, purpose: Purpose) -> Result<(), Fail
     let mut signals = Signals::listen()?;
     // Before there are sessions, so that whoever sees one can reach it.
     let private = data.door()?;
-    let service = data.conversing(args.folder()?, args.limits())?;
+    let service = data.service(args.folder()?, Bounds { limits: args.timeouts.limits(), ..Bounds::default() })?;
     let (connection, lines) = Connection::new(service, purpose);
-    let (heard, written) = (pipes::read(), pipes::write(lines));
+    let (heard, written) = (pipes::read(), pipes::write(lines).fuse());
     tokio::pin!(written);
     tokio::select! {
         () = listen(heard, &connection) => drop(timeout(ANSWERING, connection.settled()).await),
@@ -71,7 +74,9 @@ async fn serve(args: &Harness, data: &Data, purpose: Purpose) -> Result<(), Fail
         _ = signals.next() => {}
     }
     drop(connection);
-    drop(timeout(PARTING, written).await);
+    if !written.is_terminated() {
+        drop(timeout(PARTING, written).await);
+    }
     if let Some(private) = private {
         private.close(PARTING).await;
     }

@@ -8,7 +8,7 @@ use switchboard_serve::{
     listen::Address,
 };
 
-use crate::host;
+use crate::{host, timeouts::Timeouts};
 
 /// Serve sessions over HTTP: REST, WebSocket and server-sent events
 ///
@@ -57,6 +57,9 @@ pub struct Serve {
     /// So many sessions run at once
     #[arg(long, value_name = "N")]
     pub max_sessions: Option<usize>,
+    /// How long sessions wait for people
+    #[command(flatten)]
+    pub timeouts: Timeouts,
     /// Delete sessions that ended longer ago than this, such as 30d [default: keep all]
     #[arg(long, value_name = "TIME", value_parser = host::duration)]
     pub keep: Option<Duration>,

@@ -10,7 +10,7 @@ use switchboard_serve::{
 
 use super::{Serve, browser, greeting, keep};
 use crate::{
-    data::{self, Data},
+    data::{self, Bounds, Data},
     failure::Failure,
     host, token,
 };
@@ -82,7 +82,8 @@ pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     if let Some(token) = &plan.token {
         data.engine.keep_secret(token.expose().to_owned());
     }
-    let service = data.service(plan.cwd.clone(), plan.roots.clone(), plan.args.max_sessions)?;
+    let (most_sessions, limits) = (plan.args.max_sessions, plan.args.timeouts.limits());
+    let service = data.service(plan.cwd.clone(), Bounds { roots: plan.roots.clone(), most_sessions, limits })?;
     let (private, drain) = (data.private(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
     let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };

@@ -74,7 +74,7 @@ impl Cards {
         let title = tools::title(item);
         match self.open.insert(id.clone(), Stage::Begun) {
             None => Update::ToolCall(ToolCall { tool_call_id: id, title, fields }),
-            Some(_) => Update::ToolCallUpdate(ToolUpdate { tool_call_id: id, title: Some(title), fields }),
+            Some(_) => Update::ToolChanged(ToolUpdate { tool_call_id: id, title: Some(title), fields }),
         }
     }
 }
@@ -97,13 +97,13 @@ pub fn printed<'a>(id: &'a str, data: &'a str) -> Update<'a> {
 /// Something is told beside the protocol.
 pub fn told<'a>(id: &'a str, meta: Meta<'a>) -> Update<'a> {
     let fields = ToolFields { meta, ..ToolFields::default() };
-    Update::ToolCallUpdate(ToolUpdate { tool_call_id: id, title: None, fields })
+    Update::ToolChanged(ToolUpdate { tool_call_id: id, title: None, fields })
 }
 
 /// It got so far, and nothing else changed.
 pub fn staged(id: &str, status: ToolStatus) -> Update<'_> {
     let fields = ToolFields { status: Some(status), ..ToolFields::default() };
-    Update::ToolCallUpdate(ToolUpdate { tool_call_id: id, title: None, fields })
+    Update::ToolChanged(ToolUpdate { tool_call_id: id, title: None, fields })
 }
 
 /// What is different about a tool call that goes on.
@@ -125,7 +125,7 @@ pub fn changed<'a>(id: &'a str, before: &Item, now: &'a Item) -> Option<Update<'
     new.kind = new.kind.filter(|kind| old.kind != Some(*kind));
     new.name = new.name.filter(|name| old.name != Some(name));
     let nothing = title.is_none() && json(&new) == "{}";
-    (!nothing).then_some(Update::ToolCallUpdate(ToolUpdate { tool_call_id: id, title, fields: new }))
+    (!nothing).then_some(Update::ToolChanged(ToolUpdate { tool_call_id: id, title, fields: new }))
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -147,5 +147,5 @@ pub fn ended<'a>(event: &'a Event, id: &'a str, item: &'a Item, tracked: &Tracke
             fields.meta.terminal_output = (!rest.is_empty()).then_some(TerminalOutput { terminal_id: id, data: rest });
         }
     }
-    Update::ToolCallUpdate(ToolUpdate { tool_call_id: id, title: None, fields })
+    Update::ToolChanged(ToolUpdate { tool_call_id: id, title: None, fields })
 }

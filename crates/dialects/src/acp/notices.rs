@@ -42,7 +42,7 @@ impl Compactions {
         self.running = status == CompactionStatus::InProgress;
         let said = notice.text.as_deref().filter(|said| !said.is_empty());
         let failed = status == CompactionStatus::Failed;
-        Update::CompactionUpdate {
+        Update::Compaction {
             compaction_id: format!("compaction_{}", self.count),
             status,
             summary: said.filter(|_| !failed).map(|said| vec![text(said)]),

@@ -109,7 +109,7 @@ impl<'a> Sink<'a> {
     /// The session goes on.
     pub fn update(&mut self, update: Update<'_>) {
         let update = SessionUpdate { session_id: &self.event.session, update };
-        self.out.push(&Notification::new(Method::Update(update)));
+        self.out.push(&Notification::new(Method::Update(Box::new(update))));
     }
 
     /// One of our own notifications.
@@ -165,19 +165,19 @@ impl Updates {
         let before = self.offered.clone();
         self.offered.see(info);
         if let Some(mode) = self.offered.mode().filter(|mode| before.mode() != Some(mode)) {
-            out.update(Update::CurrentModeUpdate { current_mode_id: mode });
+            out.update(Update::Mode { current_mode_id: mode });
         }
         if self.offered != before {
             let config_options = self.offered.config_options();
             if config_options != before.config_options() {
-                out.update(Update::ConfigOptionUpdate { config_options: &config_options });
+                out.update(Update::Settings { config_options: &config_options });
             }
         }
         if !info.commands.is_empty() {
-            out.update(Update::AvailableCommandsUpdate { available_commands: offers::commands(&info.commands) });
+            out.update(Update::Commands { available_commands: offers::commands(&info.commands) });
         }
         if let Some(title) = &info.title {
-            out.update(Update::SessionInfoUpdate { title });
+            out.update(Update::Info { title });
         }
         if let Some(context) = info.context {
             self.context =
@@ -189,7 +189,7 @@ impl Updates {
     fn used(&self, out: &mut Sink<'_>) {
         if let Context { used: Some(used), size: Some(size) } = self.context {
             let cost = self.cost.map(|amount| Cost { amount, currency: "USD" });
-            out.update(Update::UsageUpdate { used, size, cost });
+            out.update(Update::Usage { used, size, cost });
         }
     }
 

@@ -2,7 +2,7 @@
 //! the tool call under which they work, and the rest is told by our own notification.
 
 use serde::{Deserialize, Serialize};
-use switchboard_event::{ContentType, Details, Event, Field, Item, UserMessage};
+use switchboard_event::{Content as Piece, ContentType, Details, Event, Field, Item, UserMessage};
 
 use super::{
     cards::Cards,
@@ -102,11 +102,7 @@ impl Speech {
             }
         }
         match &item.details {
-            Details::AgentMessage(message) => {
-                for content in message.content.iter().filter_map(Content::of) {
-                    self.chunk(Kind::Message, content, out);
-                }
-            }
+            Details::AgentMessage(message) => message.content.iter().for_each(|piece| beside(piece, out)),
             Details::UserMessage(message) if !message.synthetic => self.repeated(message, out),
             Details::Plan(plan) if item.call.is_none() && plan.entries.is_empty() => {
                 if let Some(proposed) = plan.text.as_deref().filter(|plan| !plan.is_empty()) {
@@ -130,6 +126,16 @@ impl Speech {
 
 fn user(content: Content<'_>, message_id: Option<&str>, out: &mut Sink<'_>) {
     out.update(Update::UserMessageChunk(Chunk { content, message_id, meta: Meta::default() }));
+}
+
+/// What a message has beside its text: an image, a file; code, which is shown as such.
+fn beside(piece: &Piece, out: &mut Sink<'_>) {
+    let code = piece.kind == ContentType::Code;
+    let language = piece.language.as_deref().unwrap_or_default();
+    let fenced = piece.text.as_deref().filter(|_| code).map(|said| tools::fenced(said, language));
+    let Some(content) = fenced.map(text).or_else(|| Content::of(piece)) else { return };
+    let meta = Meta::ours(Ours { channel: Some("beside"), ..Ours::default() });
+    out.update(Update::AgentMessageChunk(Chunk { content, message_id: out.event.item.as_deref(), meta }));
 }
 
 /// A plan in words is for the user to read, and not the answer.
@@ -157,7 +163,7 @@ fn subagent(item: &Item, tracked: &Tracked, agents: &Subagents, cards: &Cards, o
     if role == SubagentRole::Agent && cards.knows(call) {
         let meta = Meta::ours(Ours { thread, item: Some(id), ..Ours::default() });
         let fields = ToolFields { content: Some(vec![tools::block(said.as_str())]), meta, ..ToolFields::default() };
-        return out.update(Update::ToolCallUpdate(ToolUpdate { tool_call_id: call, title: None, fields }));
+        return out.update(Update::ToolChanged(ToolUpdate { tool_call_id: call, title: None, fields }));
     }
     out.tell(Method::Subagent(SubagentSaid {
         session_id: &event.session,

@@ -163,19 +163,19 @@ fn result(item: &Item) -> Vec<ToolContent<'_>> {
     };
     if !said.is_empty() {
         let verbatim = matches!(kind(item), ToolKind::Execute | ToolKind::Read);
-        content.push(block(if verbatim { Cow::Owned(fenced(&said)) } else { said }));
+        content.push(block(if verbatim { Cow::Owned(fenced(&said, "")) } else { said }));
     }
     let pieces = item.call.iter().flat_map(|call| &call.content);
     content.extend(pieces.filter_map(Content::of).map(|content| ToolContent::Content { content }));
     content
 }
 
-/// Text that is shown as it is, and not read as Markdown.
-fn fenced(said: &str) -> String {
+/// Text that is shown as it is, in a language, and not read as Markdown.
+pub fn fenced(said: &str, language: &str) -> String {
     let ticks = said.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(ticks.max(2) + 1);
     let end = if said.ends_with('\n') { "" } else { "\n" };
-    format!("{fence}\n{said}{end}{fence}")
+    format!("{fence}{language}\n{said}{end}{fence}")
 }
 
 #[cfg(test)]
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_fence_is_longer_than_what_it_holds() {
-        assert_eq!(fenced("a\n"), "```\na\n```");
-        assert_eq!(fenced("a"), "```\na\n```");
-        assert_eq!(fenced("```x```"), "````\n```x```\n````");
+        assert_eq!(fenced("a\n", ""), "```\na\n```");
+        assert_eq!(fenced("a", "rust"), "```rust\na\n```");
+        assert_eq!(fenced("```x```", ""), "````\n```x```\n````");
     }
 }

@@ -10,7 +10,8 @@ use super::wire::{
 /// Something to know; none for what concerns nobody but host and agent.
 pub fn notice<'a>(event: &'a Event, notice: &'a Notice) -> Option<Notification<'a>> {
     let internal = matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo);
-    if internal || notice.level == Level::Debug {
+    // How much of a limit is used is for who looks closely, and clients do.
+    if internal || notice.level == Level::Debug && notice.topic != Topic::RateLimit {
         return None;
     }
     Some(Notification::Notice(NoticeParams {

@@ -307,7 +307,7 @@ fn says(details: &Details) -> Says {
 fn grown<'a>(event: &'a Event, turn_id: TurnId, says: Says, field: Field, text: &'a str) -> Notification<'a> {
     let (thread_id, item_id) = (&*event.session, event.item.as_deref().unwrap_or_default());
     let parent_item_id = event.parent.as_deref();
-    let meta = event.thread.as_deref().map(|thread| DeltaMeta { thread, parent_item_id });
+    let meta = event.thread.as_deref().map(|thread| DeltaMeta { thread: Some(thread), parent_item_id });
     let method: fn(ItemDelta<'a>) -> Notification<'a> = match (says, field) {
         // A subagent's words are not the thread's: a client that knows no `_meta` must not add them to the answer.
         (Says::Message | Says::Thoughts, _) if meta.is_some() => {

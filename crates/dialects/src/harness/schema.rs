@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{
     accept::Call,
     wire::{
-        ApprovalResponse, ConfigListResult, ConfigReadResult, Done, InitializeResult, InitializedParams,
+        ApprovalResponse, ConfigListResult, ConfigReadResult, Done, Extension, InitializeResult, InitializedParams,
         ModelListResult, Notification, Request, RequestResponse, RpcError, ThreadListResult, ThreadResumeResult,
         ThreadStartResult, TurnStartResult,
     },
@@ -39,6 +39,7 @@ pub fn schema() -> Value {
     let mut generator = generator();
     let notification = generator.subschema_for::<Notification<'_>>();
     let request = generator.subschema_for::<Request<'_>>();
+    let extension = generator.subschema_for::<Extension<'_>>();
     let results: Map<_, _> =
         RESULTS.iter().map(|(method, make)| ((*method).to_owned(), make(&mut generator).to_value())).collect();
     let mut any: Vec<_> = results.values().cloned().collect();
@@ -52,7 +53,11 @@ pub fn schema() -> Value {
         "type": "object",
         "not": {"required": ["jsonrpc"]},
         "if": {"required": ["method"]},
-        "then": {"if": {"required": ["id"]}, "then": request, "else": notification},
+        "then": {"if": {"required": ["id"]}, "then": request, "else": {
+            "if": {"properties": {"method": {"pattern": "^(thread|turn|item|switchboard)/"}}},
+            "then": notification,
+            "else": extension,
+        }},
         "else": response(&["Response", "ErrorResponse"], &json!(["string", "number", "null"]), &json!({ "anyOf": any }), error.as_value()),
         "x-results": results,
         "$defs": generator.take_definitions(true),

@@ -126,6 +126,7 @@ impl Actor {
         }
         (self.ladder, self.closing) = (Ladder::Closed, true);
         self.timers.arm(Due::Stop, CLOSE);
+        self.note(&Note::Closing);
         if self.drive(Command::Close).is_err() {
             self.force();
         }

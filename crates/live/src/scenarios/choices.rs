@@ -122,7 +122,7 @@ fn plain(model: &str) -> &str {
 }
 
 /// How hard the model is asked to think, in the words of each API.
-fn thought(body: &Value) -> Option<&str> {
+pub fn thought(body: &Value) -> Option<&str> {
     let places = ["/output_config/effort", "/reasoning/effort", "/reasoning_effort"];
     places.into_iter().find_map(|place| body.pointer(place)).and_then(Value::as_str)
 }

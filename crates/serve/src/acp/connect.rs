@@ -4,7 +4,7 @@
 use std::io;
 
 use agent_client_protocol::{
-    Agent, Error, JsonRpcResponse, Lines, Result, on_receive_notification, on_receive_request,
+    Agent, ConnectTo, Error, JsonRpcResponse, Lines, Result, on_receive_notification, on_receive_request,
     v1::{
         Responder,
         schema::{
@@ -75,102 +75,65 @@ fn opens<T: JsonRpcResponse + Send + 'static>(
     Ok(())
 }
 
-async fn connect<T>(editor: Editor, lines: T) -> Result<()>
-where
-    T: agent_client_protocol::ConnectTo<Agent> + 'static,
-{
-    macro_rules! handler {
-        (|$editor:ident, $request:ident: $kind:ty, $responder:ident, $line:ident| $body:expr) => {{
-            let $editor = editor.clone();
-            async move |$request: $kind, $responder, $line| {
+/// Adds handlers of requests, each with the editor at hand.
+macro_rules! requests {
+    ($builder:expr, $editor:ident, $(($request:ident: $kind:ty, $responder:ident, $line:ident) => $body:expr,)*) => {
+        $builder$(.on_receive_request(
+            {
                 let $editor = $editor.clone();
-                $body
-            }
-        }};
-    }
-    let cancelled = editor.clone();
-    Agent
-        .v1()
-        .name("switchboard")
-        .on_receive_request(
-            handler!(
-                |editor, request: InitializeRequest, responder, _line| responder.respond(editor.initialize(&request))
-            ),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: AuthenticateRequest, responder, _line| responder
-                .respond_with_result(editor.authenticate(&request))),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: NewSessionRequest, responder, line| opens(responder, async move {
-                editor.new_session(request, line).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: LoadSessionRequest, responder, line| opens(responder, async move {
-                editor.load(request, line).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: ResumeSessionRequest, responder, line| opens(responder, async move {
-                editor.resume(request, line).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: ForkSessionRequest, responder, line| opens(responder, async move {
-                editor.fork(request, line).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: ListSessionsRequest, responder, _line| later(responder, async move {
-                editor.list(&request).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: CloseSessionRequest, responder, _line| later(responder, async move {
-                editor.close(&request).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: SetSessionModeRequest, responder, _line| later(responder, async move {
-                editor.set_mode(&request).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: SetSessionConfigOptionRequest, responder, _line| later(responder, async move {
-                editor.set_config_option(&request).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: SetModelRequest, responder, _line| later(responder, async move {
-                editor.set_model(&request).await
-            })),
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            handler!(|editor, request: PromptRequest, responder, _line| match editor.prompted(&request) {
-                Ok(waiting) => later(responder, waiting.run()),
-                Err(error) => responder.respond_with_error(error),
-            }),
-            on_receive_request!(),
-        )
-        .on_receive_notification(
-            async move |request: CancelNotification, _line| {
-                cancelled.cancel(&request.session_id.0);
-                Ok::<_, Error>(())
+                async move |$request: $kind, $responder, $line| {
+                    let $editor = $editor.clone();
+                    $body
+                }
             },
-            on_receive_notification!(),
-        )
-        .connect_to(lines)
-        .await
+            on_receive_request!(),
+        ))*
+    };
+}
+
+async fn connect(editor: Editor, lines: impl ConnectTo<Agent> + 'static) -> Result<()> {
+    let cancelled = editor.clone();
+    let agent = requests!(
+        Agent.v1().name("switchboard"), editor,
+        (request: InitializeRequest, responder, _line) => responder.respond(editor.initialize(&request)),
+        (request: AuthenticateRequest, responder, _line) => {
+            responder.respond_with_result(editor.authenticate(&request))
+        },
+        (request: NewSessionRequest, responder, line) => {
+            opens(responder, async move { editor.new_session(request, line).await })
+        },
+        (request: LoadSessionRequest, responder, line) => {
+            opens(responder, async move { editor.load(request, line).await })
+        },
+        (request: ResumeSessionRequest, responder, line) => {
+            opens(responder, async move { editor.resume(request, line).await })
+        },
+        (request: ForkSessionRequest, responder, line) => {
+            opens(responder, async move { editor.fork(request, line).await })
+        },
+        (request: ListSessionsRequest, responder, _line) => {
+            later(responder, async move { editor.list(&request).await })
+        },
+        (request: CloseSessionRequest, responder, _line) => {
+            later(responder, async move { editor.close(&request).await })
+        },
+        (request: SetSessionModeRequest, responder, _line) => {
+            later(responder, async move { editor.set_mode(&request).await })
+        },
+        (request: SetSessionConfigOptionRequest, responder, _line) => {
+            later(responder, async move { editor.set_config_option(&request).await })
+        },
+        (request: SetModelRequest, responder, _line) => {
+            later(responder, async move { editor.set_model(&request).await })
+        },
+        (request: PromptRequest, responder, _line) => match editor.prompted(&request) {
+            Ok(waiting) => later(responder, waiting.run()),
+            Err(error) => responder.respond_with_error(error),
+        },
+    );
+    let cancel = async move |request: CancelNotification, _line| {
+        cancelled.cancel(&request.session_id.0);
+        Ok::<_, Error>(())
+    };
+    agent.on_receive_notification(cancel, on_receive_notification!()).connect_to(lines).await
 }

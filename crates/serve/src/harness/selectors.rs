@@ -25,7 +25,7 @@ impl Selectors {
     /// What an agent says that it offers.
     pub fn of(info: &Info) -> Self {
         let mut selectors: Vec<_> = info.options.iter().filter(|option| option.id != MODEL).cloned().collect();
-        let has_modes = !info.modes.is_empty() && selectors.iter().all(|selector| selector.id != MODE);
+        let has_modes = !info.modes.is_empty() && !selectors.iter().any(|selector| is_of_modes(selector, info));
         if has_modes {
             selectors.push(modes(info));
         }
@@ -71,6 +71,12 @@ impl Selectors {
         let mode = if self.has_modes { chosen.remove(MODE) } else { None };
         Ok(Changes { mode, options: chosen, ..Changes::default() })
     }
+}
+
+/// A selector that chooses the mode, or has its name.
+fn is_of_modes(selector: &Selector, info: &Info) -> bool {
+    let same = |value: &SelectorValue| info.modes.iter().any(|mode| mode.id == value.id);
+    selector.id == MODE || selector.values.len() == info.modes.len() && selector.values.iter().all(same)
 }
 
 fn bad(why: String) -> RpcError {
@@ -148,10 +154,16 @@ mod tests {
         assert_eq!(shown, [("effort", "low"), ("mode", "act")]);
         let changes = selectors.changes(chosen(&[("effort", "high"), ("mode", "plan")])).unwrap();
         assert_eq!((changes.mode.as_deref(), changes.options), (Some("plan"), chosen(&[("effort", "high")])));
-        // An agent that has a selector of that name means it.
+        // An agent that has a selector for its modes means that.
+        let same = Info { options: vec![selector("way", "act", &["act", "plan"])], ..info() };
+        assert_eq!(Selectors::of(&same).shown().iter().map(|option| option.id).collect::<Vec<_>>(), ["way"]);
+        // One of that name, too.
         let own = Info { options: vec![selector("mode", "x", &["x", "y"])], ..info() };
         let changes = Selectors::of(&own).changes(chosen(&[("mode", "y")])).unwrap();
         assert_eq!((changes.mode, changes.options), (None, chosen(&[("mode", "y")])));
+        // One that chooses among the modes by another name is not shown twice.
+        let own = Info { options: vec![selector("way", "act", &["act", "plan"])], ..info() };
+        assert_eq!(Selectors::of(&own).shown().iter().map(|option| option.id).collect::<Vec<_>>(), ["way"]);
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl Connection {
         Ok(Selectors::of(&self.offers(conversation, lacks).await?))
     }
 
-    async fn discover(&self, agent: &Agent) -> Result<Info, RpcError> {
+    /// What an agent offers to threads to come.
+    pub(super) async fn discover(&self, agent: &Agent) -> Result<Info, RpcError> {
         self.service().discover(agent.name, None).await.map_err(refusal)
     }
 

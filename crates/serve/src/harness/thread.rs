@@ -15,8 +15,17 @@ pub struct OpenThread {
     /// The session behind it.
     pub conversation: Conversation,
     told: Mutex<Told>,
-    /// How many of its runs have ended, as far as it was told.
-    ended: watch::Sender<u32>,
+    /// How many of its runs and turns have ended, as far as it was told.
+    ends: watch::Sender<Ends>,
+}
+
+/// How much has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Runs.
+    pub runs: u32,
+    /// Turns.
+    pub turns: u32,
 }
 
 /// What the client was told.
@@ -41,7 +50,7 @@ pub struct Starting {
 impl OpenThread {
     /// A thread of which nothing was told yet.
     pub fn new(conversation: Conversation) -> Self {
-        Self { conversation, told: Mutex::default(), ended: watch::Sender::new(0) }
+        Self { conversation, told: Mutex::default(), ends: watch::Sender::default() }
     }
 
     /// The turn that is going on.
@@ -59,16 +68,17 @@ impl OpenThread {
     /// The turn is over.
     pub fn turn_ended(&self) {
         self.told().turn = None;
+        self.ends.send_modify(|ends| ends.turns += 1);
     }
 
     /// A run is over.
     pub fn run_ended(&self) {
-        self.ended.send_modify(|ended| *ended += 1);
+        self.ends.send_modify(|ends| ends.runs += 1);
     }
 
-    /// How many runs are over, and news of it.
-    pub fn runs_ended(&self) -> watch::Receiver<u32> {
-        self.ended.subscribe()
+    /// How much has ended, and news of it.
+    pub fn ends(&self) -> watch::Receiver<Ends> {
+        self.ends.subscribe()
     }
 
     /// The next turn answers a request.

@@ -49,7 +49,8 @@ impl Connection {
             self.service().archive(&stored.id, false).await.map_err(refusal)?;
             stored.archived = false;
         }
-        let shown = Shown::new(&stored, conversation.agent().provider);
+        let info = conversation.info().await.map_err(refusal)?;
+        let shown = Shown::new(&stored, info.provider.as_deref().unwrap_or(conversation.agent().provider));
         self.say(result(id, ThreadResumeResult { thread: shown.thread() })).await;
         self.open(conversation, &shown, Some(stored.head)).await;
         Ok(())
@@ -116,8 +117,7 @@ impl Connection {
         let changes = if chosen.is_empty() {
             Changes::default()
         } else {
-            let info = self.service().discover(agent.name, params.cwd.as_deref()).await.map_err(refusal)?;
-            Selectors::of(&info).changes(chosen)?
+            Selectors::of(&self.discover(agent).await?).changes(chosen)?
         };
         let sandbox = params.sandbox.map(Sandbox::from);
         Ok(SessionConfig {

@@ -1,13 +1,16 @@
 //! `turn/…`: prompts, and stopping them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use switchboard_agents::Prompt;
 use switchboard_dialects::harness::{
     Done, RequestId, RpcError, Sandbox, TurnInterruptParams, TurnStartParams, code, result,
 };
 use switchboard_store::State;
-use tokio::sync::oneshot;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
 
 use super::{
     connection::Connection,
@@ -16,6 +19,21 @@ use super::{
     thread::{OpenThread, Starting},
 };
 use crate::conversation::Changes;
+
+/// After a turn that was going on already, the next one begins within this time, if there is one.
+const JOINED: Duration = Duration::from_secs(5);
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Somebody else's turn began at the same moment, and the agent took the prompt as a part of it.
+fn joined() -> RpcError {
+    RpcError::new(code::TURN_IN_PROGRESS, "another client began a turn at the same moment, and the prompt joined it")
+}
 
 impl Connection {
     pub(super) async fn turn_start(&self, id: &RequestId, mut params: TurnStartParams) -> Result<(), RpcError> {
@@ -71,20 +89,27 @@ impl Connection {
     ) -> Result<(), RpcError> {
         let (answered, mut begun) = oneshot::channel();
         thread.expect_turn(Starting { id: id.clone(), answered });
-        let mut ends = thread.runs_ended();
+        let mut ends = thread.ends();
         if let Err(problem) = thread.conversation.prompt(prompt, changes).await {
             return if thread.expect_no_turn() { Err(refusal(problem)) } else { Ok(()) };
         }
+        let (before, mut late) = (ends.borrow().turns, None);
         loop {
-            let ended = *ends.borrow_and_update();
-            if let Some(error) = self.over(thread, ended).await? {
+            let now = *ends.borrow_and_update();
+            if let Some(error) = self.over(thread, now.runs).await? {
                 return if thread.expect_no_turn() { Err(error) } else { Ok(()) };
+            }
+            if now.turns > before {
+                late.get_or_insert(Instant::now() + JOINED);
             }
             tokio::select! {
                 // Either way, nobody waits for it any more.
                 _ = &mut begun => return Ok(()),
                 _ = ends.changed() => {}
                 () = self.outbox().gone() => return Ok(()),
+                () = until(late), if !thread.conversation.is_in_turn() => {
+                    return if thread.expect_no_turn() { Err(joined()) } else { Ok(()) };
+                }
             }
         }
     }
@@ -102,11 +127,11 @@ impl Connection {
 
     /// Waits until all of a session was told that has ended.
     pub(super) async fn told_the_end(&self, thread: &OpenThread) {
-        let mut ends = thread.runs_ended();
+        let mut ends = thread.ends();
         loop {
             let ended = *ends.borrow_and_update();
             // One that is gone has no end to wait for.
-            if !matches!(self.over(thread, ended).await, Ok(None)) || ends.changed().await.is_err() {
+            if !matches!(self.over(thread, ended.runs).await, Ok(None)) || ends.changed().await.is_err() {
                 return;
             }
         }

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use serde::Serialize;
-use switchboard_event::{Event, Id};
+use switchboard_event::{Body, Event, Id};
 
 use crate::{Process, Run, StoreError, Update};
 
@@ -13,11 +13,27 @@ pub(super) fn advance(connection: &Connection, number: u64, events: &[Event]) ->
     let turn = events.iter().filter_map(|event| event.turn).max();
     connection
         .prepare_cached(
-            "UPDATE sessions SET head = ?2, updated = ?3, runs = max(runs, ?4), turns = max(turns, ?5)
+            "UPDATE sessions SET head = ?2, updated = ?3, runs = max(runs, ?4), turns = max(turns, ?5),
+                 prompt = CASE prompt WHEN '' THEN coalesce(?6, '') ELSE prompt END
              WHERE number = ?1",
         )?
-        .execute((number, last.seq, last.at.as_micros(), run.unwrap_or_default(), turn.unwrap_or_default()))?;
+        .execute((
+            number,
+            last.seq,
+            last.at.as_micros(),
+            run.unwrap_or_default(),
+            turn.unwrap_or_default(),
+            events.iter().find_map(prompt),
+        ))?;
     Ok(())
+}
+
+/// What a turn was begun with: the first prompt of a session that was begun without one.
+fn prompt(event: &Event) -> Option<&str> {
+    match &event.body {
+        Body::TurnStarted(turn) => turn.prompt.as_deref(),
+        _ => None,
+    }
 }
 
 /// Changes what the change names.

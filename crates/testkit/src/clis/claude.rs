@@ -15,6 +15,7 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: false,
+    other_model: "sonnet",
     thinks: true,
     compacts: true,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },

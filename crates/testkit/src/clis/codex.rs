@@ -15,6 +15,7 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: false,
+    other_model: "gpt-5.6-sol",
     thinks: true,
     compacts: true,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },

@@ -15,6 +15,7 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: true,
     terse: true,
+    other_model: "gemini-2.5-pro",
     thinks: false,
     compacts: false,
     shell: |command| ToolCall { name: "run_shell_command", input: json!({ "command": command }) },

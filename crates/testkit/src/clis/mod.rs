@@ -36,6 +36,8 @@ pub struct Cli {
     pub gives_up: bool,
     /// When Switchboard runs it, it does not tell what a command printed or how it ended, and of the cost only sums.
     pub terse: bool,
+    /// Another model than the one that it is set up with, as it is offered.
+    pub other_model: &'static str,
     /// How hard its model thinks can be chosen while it runs.
     pub thinks: bool,
     /// It has a command that makes the conversation shorter.

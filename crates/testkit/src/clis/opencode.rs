@@ -15,6 +15,7 @@ pub const CLI: Cli = Cli {
     one_shot,
     gives_up: false,
     terse: false,
+    other_model: "scripted/other",
     thinks: true,
     compacts: false,
     shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },

@@ -17,6 +17,7 @@
 //! | `prompt` | waits for the next prompt |
 //! | `obey` | performs the last prompt, as a script |
 //! | `done` | ends the turn |
+//! | `follow` | performs every prompt that comes, as a turn of its own, until its input ends |
 //! | `flood N RATE` | says N pieces of text, that many a second; each is the time in nanoseconds since 1970 |
 //! | `burst N` | says N pieces of text as fast as it can, in lines of about 300 bytes; each begins with the time its reply began |
 //! | `line BYTES` | says one text of that length in one line |

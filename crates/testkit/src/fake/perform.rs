@@ -62,6 +62,7 @@ fn one(step: &Step, wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
         }
         Step::Prompt => prompt(wire),
         Step::Obey => return obey(wire),
+        Step::Follow => return follow(wire),
         Step::Say(text) => wire.say(text),
         Step::Ask(command) => ask(wire, command),
         Step::Done => wire.done(),
@@ -92,6 +93,17 @@ fn obey(wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
         if let Some(end) = one(&step, wire)? {
             return Ok(Some(end));
         }
+    }
+    Ok(None)
+}
+
+/// Prompt after prompt.
+fn follow(wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
+    while listen(wire, |heard| heard == Heard::Prompt).is_some() {
+        if let Some(end) = obey(wire)? {
+            return Ok(Some(end));
+        }
+        wire.done();
     }
     Ok(None)
 }

@@ -17,8 +17,8 @@ use crate::{
     stage::{Programs, Stage},
 };
 
-/// What every fake of the house does: what its prompt says, then its turn is over.
-const OBEDIENT: &str = "open\nobey\ndone\nwait";
+/// What every fake of the house does: what its prompts say, each of which is a turn.
+pub const OBEDIENT: &str = "open\nobey\ndone\nfollow";
 
 /// What it speaks.
 const SPEAKS: &str = "stream-json";

@@ -5,6 +5,7 @@
 //! ```text
 //! House ─► Served (the server on a stage, its port and token) ─► Api (requests)
 //!                                                             └► Feed (WebSocket or SSE) ─► Tally (counts, checks)
+//!       ─► Threads (the two-way protocol on standard input and output; counts, checks)
 //! ```
 
 mod api;
@@ -17,15 +18,17 @@ mod reader;
 mod socket;
 mod sse;
 mod tally;
+mod threads;
 mod ws;
 
 pub use api::{Api, Response, response as response_of};
 pub use clock::now;
 pub use feed::{End, Feed, From, Message, Wire};
-pub use house::{House, Served, free_port};
+pub use house::{House, OBEDIENT, Served, free_port};
 pub use memory::{Memory, processor};
 pub use peer::{Heard, Peer};
 pub use reader::{Manner, Read, Reader};
 pub use socket::Socket;
 pub use tally::{Tally, seq, stamp};
+pub use threads::{Came, Threads};
 pub use ws::{Frame, WebSocket, mask};

@@ -2,6 +2,7 @@
 //! same run.
 
 pub mod floor;
+mod harness;
 mod memory;
 mod programs;
 mod run;
@@ -18,6 +19,7 @@ pub enum Bench {
     Memory(memory::Memory),
     Run(run::Run),
     Serve(serve::Serve),
+    Harness(harness::Harness),
 }
 
 /// Runs the command.
@@ -27,5 +29,6 @@ pub fn run(args: &Bench) -> anyhow::Result<()> {
         Bench::Memory(args) => memory::run(args),
         Bench::Run(args) => run::run(args),
         Bench::Serve(args) => serve::run(args),
+        Bench::Harness(args) => harness::run(args),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{calls::Purpose, conversation::Conversation};
 use crate::{
-    Effects, Json, Object, Unsupported,
+    Effects, Object, Unsupported,
     codex::offers::{COLLABORATION, DEFAULT, EFFORT, Offer, Offers, PERSONALITIES, PERSONALITY},
 };
 
@@ -140,8 +140,8 @@ impl Conversation {
         self.calls.expect(id, Purpose::Modes);
     }
 
-    fn ask_for_models(&mut self, cursor: Option<String>, effects: &mut Effects) {
-        let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+    fn ask_for_models(&mut self, cursor: Option<&str>, effects: &mut Effects) {
+        let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
         let id = self.calls.send("model/list", &params, effects);
         self.calls.expect(id, Purpose::Models { further: cursor.is_some() });
     }
@@ -149,9 +149,9 @@ impl Conversation {
     /// A page of models.
     pub(super) fn models(&mut self, further: bool, result: &Object<'_>, effects: &mut Effects) {
         self.selectors.models.add(result, !further);
-        let next = result.get("nextCursor").and_then(Json::str).map(std::borrow::Cow::into_owned);
-        if let Some(next) = next.filter(|_| !result.array("data").is_empty()) {
-            self.ask_for_models(Some(next), effects);
+        let next = result.filled("nextCursor").filter(|_| !result.array("data").is_empty());
+        if next.is_some() {
+            self.ask_for_models(next.as_deref(), effects);
         }
     }
 }

@@ -19,7 +19,10 @@ pub const COMMANDS: &[(&str, &str)] = &[
 impl Conversation {
     pub(super) fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
         let (method, params, turn) = match name {
-            "new" => return Ok(self.begin_afresh(effects)),
+            "new" => {
+                self.begin_afresh(effects);
+                return Ok(());
+            }
             "compact" => ("thread/compact/start", json!({}), true),
             "review" => ("review/start", json!({ "target": target(arguments), "delivery": "inline" }), true),
             "rename" if arguments.is_empty() => {

@@ -1,5 +1,4 @@
 //! The Agent Client Protocol, held against the types and the client of those who made it.
 
-mod editor;
 mod messages;
 mod sessions;

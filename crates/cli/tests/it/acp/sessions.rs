@@ -3,15 +3,17 @@
 use agent_client_protocol::{
     UntypedMessage,
     v1::schema::{
-        CancelNotification, ClientCapabilities, CloseSessionRequest, ElicitationCapabilities,
-        ElicitationFormCapabilities, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, ResumeSessionRequest,
-        SessionConfigOptionValue, SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
+        ClientCapabilities, CloseSessionRequest, ElicitationCapabilities, ElicitationFormCapabilities,
+        ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, ResumeSessionRequest, SessionConfigOptionValue,
+        SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
     },
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::editor::{Editor, User, kinds, prompt, text, with_agent};
+use switchboard_testkit::editor::{self, Editor, User, prompt, text, updates_of};
+
+use crate::binary;
 
 /// A log and a folder to work in.
 struct Place {
@@ -25,12 +27,18 @@ impl Place {
     }
 
     fn play<R>(&self, play: impl AsyncFnOnce(&Editor) -> Result<R, agent_client_protocol::Error>) -> R {
-        with_agent(self.data.path(), ClientCapabilities::new(), play)
+        self.play_with(ClientCapabilities::new(), play)
     }
-}
 
-fn of_kind<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    updates.iter().filter(|update| update["sessionUpdate"] == kind).collect()
+    /// The same with an editor that can do more.
+    fn play_with<R>(
+        &self,
+        capabilities: ClientCapabilities,
+        play: impl AsyncFnOnce(&Editor) -> Result<R, agent_client_protocol::Error>,
+    ) -> R {
+        let child = binary::start(&["acp", "--agent", "script", "--data", &self.data.path().to_string_lossy()]);
+        editor::with_agent(child, capabilities, play).unwrap()
+    }
 }
 
 #[test]
@@ -47,11 +55,11 @@ fn a_turn_is_told_before_it_is_answered() {
     assert_eq!(text(&updates, "agent_thought_chunk"), "hm");
     assert_eq!(text(&updates, "agent_message_chunk"), "hello you", "nothing else is the answer");
     assert_eq!(text(&updates, "user_message_chunk"), "", "the editor shows its own prompt");
-    let plan = &of_kind(&updates, "plan")[0]["entries"];
+    let plan = &updates_of(&updates, "plan")[0]["entries"];
     assert_eq!((&plan[0]["content"], &plan[0]["status"]), (&json!("A"), &json!("in_progress")));
-    let calls: Vec<_> = of_kind(&updates, "tool_call").iter().map(|call| (&call["title"], &call["kind"])).collect();
+    let calls: Vec<_> = updates_of(&updates, "tool_call").iter().map(|call| (&call["title"], &call["kind"])).collect();
     assert_eq!(json!(calls), json!([["ls", "execute"], ["Edit /w/a", "edit"], ["look around", "think"]]));
-    let diff = &of_kind(&updates, "tool_call")[1]["content"][0];
+    let diff = &updates_of(&updates, "tool_call")[1]["content"][0];
     assert_eq!((&diff["type"], &diff["path"]), (&json!("diff"), &json!("/w/a")));
     let ends = updates.iter().filter(|update| update["status"] == "completed").count();
     assert_eq!(ends, 3, "every tool call ends once");
@@ -71,7 +79,7 @@ fn the_user_decides_what_is_done() {
     let kinds: Vec<_> = questions[0]["options"].as_array().unwrap().iter().map(|option| &option["kind"]).collect();
     assert_eq!(kinds, ["allow_once", "allow_always", "reject_once", "reject_once"]);
     assert_eq!(questions[2]["toolCall"]["content"][0]["type"], "diff");
-    let ended = of_kind(&updates, "tool_call_update").into_iter().filter_map(|update| update["status"].as_str());
+    let ended = updates_of(&updates, "tool_call_update").into_iter().filter_map(|update| update["status"].as_str());
     assert_eq!(ended.collect::<Vec<_>>(), ["completed", "failed", "failed"], "only a clear yes is one");
     assert_eq!(text(&updates, "agent_message_chunk"), "done");
 }
@@ -81,22 +89,20 @@ fn what_is_cancelled_ends_as_cancelled() {
     let place = Place::new();
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        let cancel = || editor.agent.send_notification(CancelNotification::new(session.clone()));
         let asking = editor.agent.send_request(prompt(&session, "approve touch a\ntext not said"));
         editor.until_asked().await;
-        cancel()?;
-        editor.cancel_questions();
+        editor.cancel(&session)?;
         assert_eq!(asking.block_task().await?.stop_reason, StopReason::Cancelled);
 
         let sleeping = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600\ntext not said"));
         let waiting = editor.agent.send_request(prompt(&session, "text not said"));
         editor.until_heard(|update| update["content"]["text"] == "asleep").await;
-        cancel()?;
+        editor.cancel(&session)?;
         assert_eq!(sleeping.block_task().await?.stop_reason, StopReason::Cancelled);
         assert_eq!(waiting.block_task().await?.stop_reason, StopReason::Cancelled, "it was not even begun");
 
         let early = editor.agent.send_request(prompt(&session, "sleep 600"));
-        cancel()?;
+        editor.cancel(&session)?;
         assert_eq!(early.block_task().await?.stop_reason, StopReason::Cancelled);
 
         assert_eq!(editor.prompt(&session, "text goes on").await?.stop_reason, StopReason::EndTurn);
@@ -129,7 +135,7 @@ fn a_session_is_loaded_in_another_process() {
         assert_eq!(editor.questions(), [] as [Value; 0], "what was answered is not asked again");
         let work = ["agent_message_chunk", "tool_call", "tool_call_update"];
         for kind in work {
-            assert_eq!(of_kind(&told, kind), of_kind(&live, kind), "{kind}");
+            assert_eq!(updates_of(&told, kind), updates_of(&live, kind), "{kind}");
         }
         editor.prompt(&session, "text two").await?;
         assert_eq!(text(&editor.updates(), "agent_message_chunk"), "two");
@@ -182,10 +188,10 @@ fn what_an_agent_offers_can_be_set() {
         editor.agent.send_request(UntypedMessage::new("session/set_model", model)?).block_task().await?;
         editor.until_heard(|update| update["configOptions"][1]["currentValue"] == "script-1").await;
         let updates = editor.updates();
-        assert_eq!(of_kind(&updates, "current_mode_update").last().unwrap()["currentModeId"], "rehearse");
-        assert!(kinds(&updates).contains(&"available_commands_update"));
+        assert_eq!(updates_of(&updates, "current_mode_update").last().unwrap()["currentModeId"], "rehearse");
+        assert!(!updates_of(&updates, "available_commands_update").is_empty());
         assert_eq!(editor.prompt(&session, "/rename A title").await?.stop_reason, StopReason::EndTurn);
-        assert_eq!(of_kind(&editor.updates(), "session_info_update")[0]["title"], "A title");
+        assert_eq!(updates_of(&editor.updates(), "session_info_update")[0]["title"], "A title");
         Ok(())
     });
 }
@@ -225,14 +231,14 @@ fn questions_are_forms_where_the_editor_has_forms() {
     for (capabilities, method) in
         [(ClientCapabilities::new().elicitation(forms), "mode"), (ClientCapabilities::new(), "options")]
     {
-        let (questions, updates) = with_agent(place.data.path(), capabilities, async |editor| {
+        let (questions, updates) = place.play_with(capabilities, async |editor| {
             let session = editor.new_session(place.work.path()).await?.session_id;
             editor.user(&[User::Chooses("choice_1")]);
             editor.prompt(&session, "ask Which? | red | blue").await?;
             Ok((editor.questions(), editor.updates()))
         });
         assert!(questions.len() == 1 && questions[0].get(method).is_some(), "{questions:?}");
-        let last = of_kind(&updates, "tool_call_update").last().unwrap()["rawOutput"].clone();
+        let last = updates_of(&updates, "tool_call_update").last().unwrap()["rawOutput"].clone();
         assert_eq!(last, "blue", "{updates:?}");
     }
 }
@@ -246,7 +252,7 @@ fn a_copy_goes_its_own_way() {
         let fork = ForkSessionRequest::new(session.clone(), place.work.path());
         let copy = editor.agent.send_request(fork).block_task().await?.session_id;
         assert_ne!(copy, session);
-        editor.updates();
+        drop(editor.updates());
         editor.prompt(&copy, "text two").await?;
         editor.prompt(&session, "text three").await?;
         assert_eq!(text(&editor.updates(), "agent_message_chunk"), "twothree");
@@ -265,9 +271,7 @@ fn an_editor_that_goes_away_takes_its_agents_with_it() {
         running.detach();
         Ok(())
     });
-    let listed = crate::binary::run(
-        &["sessions", "list", "--json", "--all", "--data", &place.data.path().to_string_lossy()],
-        b"",
-    );
+    let listed =
+        binary::run(&["sessions", "list", "--json", "--all", "--data", &place.data.path().to_string_lossy()], b"");
     assert!(listed.stdout.contains("cancelled"), "{}", listed.stdout);
 }

@@ -39,7 +39,7 @@ impl<'a> Notification<'a> {
 pub enum Method<'a> {
     /// The session goes on.
     #[serde(rename = "session/update")]
-    Update(SessionUpdate<'a>),
+    Update(Box<SessionUpdate<'a>>),
     /// Ours: a run of the agent began.
     #[serde(rename = "_switchboard/session_started")]
     SessionStarted(SessionStarted<'a>),
@@ -74,7 +74,7 @@ pub struct Request<'a> {
 #[serde(tag = "method", content = "params")]
 enum Asked<'a> {
     #[serde(rename = "session/request_permission")]
-    Permission(Permission<'a>),
+    Permission(Box<Permission<'a>>),
     #[serde(rename = "elicitation/create")]
     Elicitation(Elicitation<'a>),
 }
@@ -82,7 +82,7 @@ enum Asked<'a> {
 impl<'a> Request<'a> {
     /// May the agent do this?
     pub fn permission(id: Cow<'a, str>, permission: Permission<'a>) -> Self {
-        Self { jsonrpc: Version::Two, id, asked: Asked::Permission(permission) }
+        Self { jsonrpc: Version::Two, id, asked: Asked::Permission(Box::new(permission)) }
     }
 
     /// What does the user say to these questions?

@@ -45,7 +45,7 @@ pub struct Ours<'a> {
     /// The tool call under which the subagent works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_tool_call_id: Option<&'a str>,
-    /// What the text is, where it is no message: `plan`.
+    /// What it is, where it is not the text of a message: a `plan`, or what the message has `beside` its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<&'static str>,
     /// The item of a subagent whose text this is.

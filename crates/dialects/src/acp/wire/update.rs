@@ -28,37 +28,40 @@ pub enum Update<'a> {
     /// A tool is called.
     ToolCall(ToolCall<'a>),
     /// Something about a tool call changed.
-    ToolCallUpdate(ToolUpdate<'a>),
+    #[serde(rename = "tool_call_update")]
+    ToolChanged(ToolUpdate<'a>),
     /// The plan is now this.
     Plan {
         /// Its steps.
         entries: Vec<Entry<'a>>,
     },
     /// The slash commands are now these.
-    #[serde(rename_all = "camelCase")]
-    AvailableCommandsUpdate {
+    #[serde(rename = "available_commands_update", rename_all = "camelCase")]
+    Commands {
         /// The commands.
         available_commands: Vec<Command<'a>>,
     },
     /// The mode is now this.
-    #[serde(rename_all = "camelCase")]
-    CurrentModeUpdate {
+    #[serde(rename = "current_mode_update", rename_all = "camelCase")]
+    Mode {
         /// The mode.
         current_mode_id: &'a str,
     },
     /// The settings are now these.
-    #[serde(rename_all = "camelCase")]
-    ConfigOptionUpdate {
+    #[serde(rename = "config_option_update", rename_all = "camelCase")]
+    Settings {
         /// All settings.
         config_options: &'a [ConfigOption],
     },
     /// Something about the session changed.
-    SessionInfoUpdate {
+    #[serde(rename = "session_info_update")]
+    Info {
         /// Its title.
         title: &'a str,
     },
     /// The context is so full, and the session cost so much.
-    UsageUpdate {
+    #[serde(rename = "usage_update")]
+    Usage {
         /// Tokens in the context.
         used: u64,
         /// Tokens that fit.
@@ -78,8 +81,8 @@ pub enum Update<'a> {
         description: Option<&'a str>,
     },
     /// The context is made smaller.
-    #[serde(rename_all = "camelCase")]
-    CompactionUpdate {
+    #[serde(rename = "compaction_update", rename_all = "camelCase")]
+    Compaction {
         /// Which time.
         compaction_id: String,
         /// How far it got.

@@ -22,7 +22,8 @@ pub struct ItemDelta<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct DeltaMeta<'a> {
     /// The subagent's thread.
-    pub thread: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<&'a str>,
     /// The item under which the subagent works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_item_id: Option<&'a str>,

@@ -85,12 +85,14 @@ pub struct UpdateMeta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<&'a str>,
     /// Which process of the thread, from 1.
-    pub run: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<u32>,
     /// What it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<&'a Resumed>,
     /// Empty where it is not known.
-    pub model_provider: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_provider: Option<&'a str>,
 }
 
 /// All that has happened in a thread is told; what follows happens now.

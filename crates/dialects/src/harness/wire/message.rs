@@ -75,6 +75,16 @@ pub enum Notification<'a> {
     ReplayCompleted(ReplayCompleted<'a>),
 }
 
+/// A notification that only agents of one maker have: `PROVIDER/NAME`.
+#[derive(Serialize, JsonSchema)]
+pub struct Extension<'a> {
+    /// The maker, and its name for what happened.
+    #[schemars(regex(pattern = "^[a-z0-9_-]+/[A-Za-z0-9_./-]+$"))]
+    pub method: &'a str,
+    /// What happened.
+    pub params: NoticeParams<'a>,
+}
+
 /// A message that waits for a response with the same `id`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ServerRequest")]

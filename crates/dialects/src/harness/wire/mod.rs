@@ -34,7 +34,7 @@ pub use item::{
     ChangeMeta, FileChangeKind, FileUpdateChange, ItemBody, ItemMeta, ItemStatus, McpStatus, PlanEntry, StepStatus,
     SubagentRole, ThreadItem, UserInput,
 };
-pub use message::{Notification, Request, RequestMethod};
+pub use message::{Extension, Notification, Request, RequestMethod};
 pub use thread::{
     ConfigKind, ConfigOption, ConfigSelectOption, Model, Thread, ThreadInfo, ThreadMeta, ThreadStarted, TokenUsage,
     TokenUsageUpdated, UsageMeta,

@@ -35,7 +35,7 @@ async fn every_error_has_its_number() {
             assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         }
         let refused = client.call("thread/start", json!({"agent": "acp", "command": ["/no/such/program"]})).await;
-        assert_eq!(refused["error"]["data"]["code"], "no_such_program", "{refused}");
+        assert_eq!(refused["error"]["data"]["code"], "not_installed", "{refused}");
         assert_eq!(client.perform(&thread, "text still here").await["status"], "completed");
     }
 }

@@ -11,6 +11,7 @@ mod readers;
 mod returns;
 mod schema;
 mod starts;
+mod threads;
 
 use clap::Subcommand;
 
@@ -22,6 +23,7 @@ pub enum Load {
     Starts(starts::Starts),
     Returns(returns::Returns),
     Crowd(crowd::Crowd),
+    Threads(threads::Threads),
     Crash(crash::Crash),
     Abuse(abuse::Abuse),
     Schema(schema::Schema),
@@ -36,6 +38,7 @@ pub fn run(args: &Load) -> anyhow::Result<()> {
         Load::Starts(args) => starts::run(args),
         Load::Returns(args) => returns::run(args),
         Load::Crowd(args) => crowd::run(args),
+        Load::Threads(args) => threads::run(args),
         Load::Crash(args) => crash::run(args),
         Load::Abuse(args) => abuse::run(args),
         Load::Schema(args) => schema::run(args),
