@@ -35,8 +35,9 @@ impl Connection {
         let stored = self.service().stored(conversation.id()).await.map_err(refusal)?;
         let shown = Shown::new(&stored, conversation.agent().provider);
         let answer = ThreadStartResult { thread: shown.thread(), model_provider: conversation.agent().provider };
+        let thread = self.open(conversation.clone());
         self.say(result(id, answer)).await;
-        self.open(conversation, &shown, None).await;
+        self.introduce(&thread, &shown, None).await;
         Ok(())
     }
 
@@ -51,20 +52,26 @@ impl Connection {
         }
         let info = conversation.info().await.map_err(refusal)?;
         let shown = Shown::new(&stored, info.provider.as_deref().unwrap_or(conversation.agent().provider));
+        let thread = self.open(conversation);
         self.say(result(id, ThreadResumeResult { thread: shown.thread() })).await;
-        self.open(conversation, &shown, Some(stored.head)).await;
+        self.introduce(&thread, &shown, Some(stored.head)).await;
         Ok(())
     }
 
-    /// Makes a thread one of this connection, and begins to tell what happens in it.
-    async fn open(&self, conversation: Conversation, shown: &Shown<'_>, history: Option<u64>) {
+    /// Makes a thread one of this connection. It is one before the client hears of it: the next line may be a turn.
+    fn open(&self, conversation: Conversation) -> Arc<OpenThread> {
         let id = conversation.id().clone();
         let thread = Arc::new(OpenThread::new(conversation));
         if let Some(before) = self.threads().insert(id, thread.clone()) {
             before.stop();
         }
+        thread
+    }
+
+    /// Begins to tell what happens in a thread.
+    async fn introduce(&self, thread: &Arc<OpenThread>, shown: &Shown<'_>, history: Option<u64>) {
         self.say(thread_started(shown.thread())).await;
-        self.tell(&thread, history);
+        self.tell(thread, history);
     }
 
     pub(super) async fn thread_list(&self, id: &RequestId, params: &ThreadListParams) -> Result<(), RpcError> {
