@@ -22,6 +22,12 @@ pub trait Driver: Send {
     /// agent's abilities say that it takes them.
     fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported>;
 
+    /// The agent has such a slash command, as far as it is known now: asked before one has to wait for its turn.
+    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+        let _unused = name;
+        Ok(())
+    }
+
     /// A timer ran out, or something happened to the wire.
     fn signal(&mut self, signal: Signal, effects: &mut Effects) {
         let _unused = (signal, effects);

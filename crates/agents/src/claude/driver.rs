@@ -120,6 +120,10 @@ impl Driver for Claude {
         Ok(())
     }
 
+    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+        self.commands.check(name)
+    }
+
     fn signal(&mut self, signal: Signal, effects: &mut Effects) {
         if signal == Signal::Timer(SETTLE) {
             self.pace.ran_out(effects);

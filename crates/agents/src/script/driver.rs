@@ -13,7 +13,6 @@ use crate::{
     Abilities, Agent, Answer, Command, Decision, Driver, Effect, Effects, Input, Launch, Order, Record, Signal, Timer,
     Unsupported,
     agent::{no_config, no_login},
-    commands,
     driver::turn_ended,
 };
 
@@ -119,6 +118,10 @@ impl Driver for Performance {
         Ok(())
     }
 
+    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+        offers::has_command(name)
+    }
+
     fn signal(&mut self, signal: Signal, effects: &mut Effects) {
         if signal == Signal::Timer(SLEEP) {
             self.waiting = None;
@@ -136,9 +139,7 @@ impl Performance {
 
     /// One of the commands: the reader performs it as it is read.
     fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
-        if !offers::COMMANDS.iter().any(|(known, _)| *known == name) {
-            return Err(commands::unknown(name, offers::COMMANDS.iter().map(|(name, _)| *name)));
-        }
+        offers::has_command(name)?;
         let session = &self.session;
         effects.send(&json!({ "type": "command", "name": name, "arguments": arguments, "session": session }));
         // What ends a turn says so itself.

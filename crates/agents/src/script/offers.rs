@@ -2,6 +2,8 @@
 
 use switchboard_event::{Info, Mode, Model, Named, Selector, SelectorValue};
 
+use crate::{Unsupported, commands};
+
 /// The models; the first is used when none is named.
 const MODELS: [(&str, &str, &str); 2] =
     [("script-1", "Script 1", "Performs every line"), ("script-1-mini", "Script 1 mini", "Performs every line, too")];
@@ -14,8 +16,16 @@ const MODES: [(&str, &str, &str); 2] =
     [("perform", "Perform", "Performs every line"), ("rehearse", "Rehearse", "Performs every line, too")];
 
 /// The slash commands.
-pub const COMMANDS: &[(&str, &str)] =
+const COMMANDS: &[(&str, &str)] =
     &[("compact", "Pretends to forget what was said"), ("rename", "Gives the session a title")];
+
+/// There is such a command.
+pub fn has_command(name: &str) -> Result<(), Unsupported> {
+    if COMMANDS.iter().any(|(known, _)| *known == name) {
+        return Ok(());
+    }
+    Err(commands::unknown(name, COMMANDS.iter().map(|(name, _)| *name)))
+}
 
 /// What is chosen at the moment.
 #[derive(Default)]
@@ -35,7 +45,7 @@ impl Choices {
             models: models(),
             modes: modes(),
             options: self.options(),
-            commands: commands(),
+            commands: listed(),
             ..Info::default()
         }
     }
@@ -104,7 +114,7 @@ fn modes() -> Vec<Mode> {
     MODES.iter().map(mode).collect()
 }
 
-fn commands() -> Vec<Named> {
+fn listed() -> Vec<Named> {
     let named = |(name, description): &(&str, &str)| Named {
         name: (*name).to_owned(),
         description: Some((*description).to_owned()),

@@ -14,7 +14,7 @@ use switchboard_dialects::{
         reduce::Reduced,
         route::{Handling, ROUTES, SPECIFIED, route},
         unified::{CONTENT_TYPES, Content, MessageType, Unified},
-        wire::Sequenced,
+        wire::{Sequenced, TaskStatus},
     },
     dialect,
 };
@@ -140,12 +140,21 @@ fn every_type_of_every_agent_is_mapped() {
 
 #[test]
 fn teams_are_found_in_recordings() {
-    let tasks = recordings().unwrap().into_iter().filter_map(|recording| {
+    let teams = recordings().unwrap().into_iter().filter_map(|recording| {
         let state = unified(&recording).iter().fold(Reduced::default(), Reduced::next).state;
-        state.team.filter(|team| !team.tasks.is_empty())
+        state.team.filter(|team| !team.members.is_empty())
     });
-    let tasks: Vec<_> = tasks.flat_map(|team| team.tasks).collect();
-    assert!(tasks.iter().any(|task| task.id == "1" && task.subject == "First"), "{tasks:?}");
+    let teams: Vec<_> = teams.collect();
+    let team = teams.iter().find(|team| team.tasks.len() == 2).unwrap_or_else(|| panic!("{teams:?}"));
+    let tasks: Vec<_> = team.tasks.iter().map(|task| (task.id.as_str(), task.status, task.owner.as_deref())).collect();
+    assert_eq!(tasks, [("1", TaskStatus::Completed, Some("bob")), ("2", TaskStatus::Pending, None)]);
+    assert_eq!(team.tasks[1].blocked_by, ["1"]);
+    let members: Vec<_> =
+        team.members.iter().map(|member| (member.name.as_str(), member.agent_type.as_str())).collect();
+    assert_eq!(members, [("bob", "general-purpose")]);
+    // What was written to somebody who is not there was not sent.
+    let messages: Vec<_> = team.messages.iter().map(|one| (one.to.as_str(), one.text.as_str())).collect();
+    assert_eq!(messages, [("bob", "look closely")]);
 }
 
 fn list(agents: Option<&BTreeSet<&'static str>>) -> String {

@@ -94,8 +94,11 @@ impl Actor {
     /// A slash command begins a turn of its own: it waits in line with the prompts. Whoever can be told at once that
     /// there is no such command is told.
     fn slashed(&mut self, command: Command) -> Result<(), CommandError> {
-        if self.parts.driver.is_none() {
+        let Some(driver) = &self.parts.driver else {
             return Err(unsupported("takes no commands in this form"));
+        };
+        if let Command::Slash { name, .. } = &command {
+            driver.has_command(name)?;
         }
         if self.closing && !self.busy {
             return Err(CommandError::Ended);

@@ -118,10 +118,10 @@ impl Guest {
 
 impl Invitation {
     fn consumer(&self, service: &Service) -> Result<Consumer, Problem> {
-        for (field, given) in [("name", &self.name), ("consumer", &self.consumer)] {
-            if given.as_ref().is_some_and(|given| given.is_empty() || given.chars().count() > LONGEST) {
-                return Err(Problem::bad_request("bad_query", format!("{field}: 1 to {LONGEST} characters")));
-            }
+        let given = [&self.name, &self.consumer].into_iter().flatten();
+        if given.into_iter().any(|given| given.is_empty() || given.chars().count() > LONGEST) {
+            let detail = format!("name and consumer have 1 to {LONGEST} characters");
+            return Err(Problem::bad_request("bad_query", detail));
         }
         let fresh = || (service.setup().machine.fresh_id)().to_string();
         let id = self.consumer.clone().unwrap_or_else(fresh);

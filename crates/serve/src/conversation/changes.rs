@@ -140,15 +140,28 @@ impl Conversation {
     }
 }
 
-/// Tells a running agent. False if it cannot change something while it runs; then what it was told holds anyway, and
-/// the settings of its next process say the same.
+/// Tells a running agent. False if only another process of it can have that: then what it was told holds anyway, and the
+/// settings of its next process say the same.
 async fn tell(session: &Session, news: &Changes) -> Result<bool, Problem> {
     for command in news.commands() {
+        if !can_be_told(session, &command) {
+            return Ok(false);
+        }
         match session.command(command).await {
             Ok(()) => {}
-            Err(CommandError::Unsupported(_) | CommandError::Ended) => return Ok(false),
+            Err(CommandError::Ended) => return Ok(false),
             Err(error) => return Err(error.into()),
         }
     }
     Ok(true)
+}
+
+/// A running agent can be told this, if it makes sense to it.
+fn can_be_told(session: &Session, command: &Command) -> bool {
+    let abilities = session.agent().abilities;
+    match command {
+        Command::SetModel(_) => abilities.set_model,
+        Command::SetMode(_) => abilities.set_mode,
+        _ => true,
+    }
 }

@@ -246,6 +246,10 @@ impl Driver for Client {
         Ok(())
     }
 
+    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+        self.offers.commands.check(name)
+    }
+
     fn signal(&mut self, signal: Signal, effects: &mut Effects) {
         if signal == Signal::Timer(HISTORY) {
             self.set_up(effects);

@@ -172,6 +172,10 @@ impl Driver for Conversation {
         Ok(())
     }
 
+    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+        super::slash::has(name)
+    }
+
     fn signal(&mut self, signal: Signal, effects: &mut Effects) {
         match signal {
             Signal::Timer(RETRY) => self.try_again(effects),

@@ -16,6 +16,14 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("rename", "Give the thread a name"),
 ];
 
+/// There is such a command.
+pub fn has(name: &str) -> Result<(), Unsupported> {
+    if COMMANDS.iter().any(|(known, _)| *known == name) {
+        return Ok(());
+    }
+    Err(commands::unknown(name, COMMANDS.iter().map(|(name, _)| *name)))
+}
+
 impl Conversation {
     pub(super) fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
         let (method, params, turn) = match name {
@@ -29,7 +37,7 @@ impl Conversation {
                 return Err(Unsupported::new("a thread cannot be without a name").with_hint("/rename NAME"));
             }
             "rename" => ("thread/name/set", json!({ "name": arguments }), false),
-            _ => return Err(commands::unknown(name, COMMANDS.iter().map(|(name, _)| *name))),
+            _ => return has(name),
         };
         let mut params = params;
         params["threadId"] = json!(self.thread);

@@ -186,6 +186,10 @@ impl Driver for Server {
         Ok(())
     }
 
+    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+        self.commands.check(name)
+    }
+
     fn signal(&mut self, signal: Signal, effects: &mut Effects) {
         match signal {
             Signal::Timer(timer) => {

@@ -76,7 +76,9 @@ impl Calls {
             let Content::ToolResult { tool_use_id, content, is_error } = content else { continue };
             let Some(place) = self.0.iter().position(|call| call.id == *tool_use_id) else { continue };
             let call = self.0.remove(place);
-            let well = !is_error && !message.metadata.is_true("is_error");
+            // Some tools fail without saying so but in their result.
+            let well =
+                !is_error && !message.metadata.is_true("is_error") && fields(content).read("success") != Some(false);
             call.ended(well, content, team);
         }
     }
@@ -195,12 +197,17 @@ fn change(task: &mut TeamTask, told: &Fields) {
     }
 }
 
+/// What a tool gave back, where that is an object, or the text of one.
+fn fields(result: &Json) -> Fields {
+    let text = || result.read::<String>().and_then(|text| serde_json::from_str(&text).ok());
+    result.read().or_else(text).unwrap_or_default()
+}
+
 /// The id of a task that was made: in the result, or in words such as `Task #3 created`.
 fn made(result: &Json) -> Option<String> {
-    let text: String = result.read().unwrap_or_default();
-    let fields: Fields = result.read().or_else(|| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let told = fields.read::<Fields>("task").and_then(|task| task.text("id"));
+    let told = fields(result).read::<Fields>("task").and_then(|task| task.text("id"));
     told.or_else(|| {
+        let text: String = result.read()?;
         let (_, rest) = text.split_once('#')?;
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         (!digits.is_empty()).then_some(digits)

@@ -41,6 +41,8 @@ fn only_what_ended_well_counts() {
     assert_eq!(team(&[call("team_state_change", "1", input.clone())]), Value::Null);
     let failed = [call("team_state_change", "1", input.clone()), ended("team_state_change", "1", "no", true)];
     assert_eq!(team(&failed), Value::Null);
+    let words = r#"{"success":false,"message":"there is no carol"}"#;
+    assert_eq!(team(&both("team_message", "1", json!({"to": "carol", "message": "hi"}), words)), Value::Null);
     let other = [call("team_state_change", "1", input), ended("team_state_change", "2", "ok", false)];
     assert_eq!(team(&other), Value::Null);
 }
