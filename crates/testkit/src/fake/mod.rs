@@ -48,3 +48,4 @@ pub use child::child;
 pub use perform::perform;
 pub use program::program;
 pub use script::{Step, parse};
+pub use stream_json::prompt_line;

@@ -132,6 +132,12 @@ impl Wire for StreamJson {
     }
 }
 
+/// A prompt, as a fake of this kind reads it.
+#[must_use]
+pub fn prompt_line(text: &str) -> String {
+    format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": text } }))
+}
+
 fn event(event: &Value) -> Value {
     json!({ "type": "stream_event", "event": event, "parent_tool_use_id": null })
 }

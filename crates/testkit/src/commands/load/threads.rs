@@ -134,8 +134,7 @@ fn direct(args: &Threads, house: &House) -> anyhow::Result<Vec<u64>> {
     let mut times = Vec::new();
     for _ in 0..=args.turns {
         let began = now();
-        let message = json!({ "type": "user", "message": { "role": "user", "content": PROMPT } });
-        stdin.write_all(format!("{message}\n").as_bytes())?;
+        stdin.write_all(fake::prompt_line(PROMPT).as_bytes())?;
         let mut first = None;
         for line in lines.by_ref() {
             let (at, line) = (now(), line?);
