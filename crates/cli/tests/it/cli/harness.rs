@@ -61,7 +61,8 @@ impl Harness {
         self.raw(format!("{message}\n").as_bytes());
     }
 
-    fn call(&mut self, method: &str, params: Value) -> Value {
+    fn call(&mut self, method: &str, params: impl Into<Value>) -> Value {
+        let params: Value = params.into();
         self.ids += 1;
         let id = self.ids;
         self.say(&json!({"id": id, "method": method, "params": params}));
