@@ -397,7 +397,7 @@ fn a_play_that_goes_as_it_should() {
         > "ready"
         {"cmd":{"prompt":{"text":"hi"}}}
         > {"send":{"type":"task","text":"hi"}}
-        > {"hear":"{\"text\":\"hi\",\"type\":\"echo\"}"}
+        > {"hear":"{\"type\":\"echo\",\"text\":\"hi\"}"}
         > "settled"
         = {"kind":"turn.started","data":{"prompt":"hi"}}
         = {"kind":"turn.completed"}

@@ -42,6 +42,9 @@ pub struct RequestOpened {
     /// When it is declined by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The settings of the session decide it at once: nobody need be asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decided: bool,
 }
 
 /// What a request is about.

@@ -145,6 +145,7 @@ fn asked(body: &Object<'_>, scribe: &mut Scribe) {
             questions: read(&approval, "questions").unwrap_or_default(),
             options: read(&approval, "options").unwrap_or_default(),
             expires_at: read(&approval, "expiresAt"),
+            decided: false,
         };
         scribe.request_opened(None, request);
     }

@@ -58,6 +58,7 @@ pub fn of_tool(id: &str, name: &str, request: &Object<'_>, todos: &items::Todos,
         questions,
         options: options(OPTIONS),
         expires_at: None,
+        decided: false,
     }
 }
 

@@ -82,6 +82,8 @@ impl Projection for Updates {
             Body::ItemStarted(item) => self.item_started(item, &mut out),
             Body::ItemDelta(delta) => self.item_delta(delta, before.as_ref(), &mut out),
             Body::ItemCompleted(item) => self.item_completed(item, &mut out),
+            // An editor would ask its user what is decided already.
+            Body::RequestOpened(request) if request.decided => {}
             Body::RequestOpened(request) => self.request_opened(request, &mut out),
             Body::RequestResolved(resolved) => self.request_resolved(resolved, &mut out),
             Body::Notice(notice) => self.notice(notice, &mut out),

@@ -90,6 +90,8 @@ impl Projection for Harness {
             Body::ItemStarted(item) => self.item_started(event, item, out),
             Body::ItemDelta(delta) => self.item_delta(event, delta, out),
             Body::ItemCompleted(item) => self.item_completed(event, item, out),
+            // A client would answer what is answered already.
+            Body::RequestOpened(request) if request.decided => {}
             Body::RequestOpened(request) => {
                 out.push(&approvals::opened(event, self.turn_of(event), request, &self.thread.cwd));
             }

@@ -24,9 +24,11 @@ impl Activity {
         self.requests.push((request.clone(), item.cloned()));
     }
 
-    /// The agent no longer asks.
-    pub fn answered(&mut self, request: &Id) {
+    /// The agent no longer asks. False if nobody knew that it did.
+    pub fn answered(&mut self, request: &Id) -> bool {
+        let before = self.requests.len();
         self.requests.retain(|(open, _)| open != request);
+        self.requests.len() < before
     }
 
     /// A run began or ended: nothing is open.

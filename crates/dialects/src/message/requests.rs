@@ -16,6 +16,10 @@ use super::{
 impl Messenger {
     /// The agent asks.
     pub(super) fn request_opened(&mut self, request: &RequestOpened, out: &mut Sink<'_>) {
+        if request.decided {
+            // Nobody is asked, so nobody is told of an answer either.
+            return;
+        }
         self.activity.asked(&request.request, out.event.item.as_ref());
         let subtype = subtype(request.about);
         let item = self.track.get(out.item()).map(|tracked| &tracked.item);
@@ -44,7 +48,9 @@ impl Messenger {
 
     /// The agent no longer asks.
     pub(super) fn request_resolved(&mut self, resolved: &RequestResolved, out: &mut Sink<'_>) {
-        self.activity.answered(&resolved.request);
+        if !self.activity.answered(&resolved.request) {
+            return;
+        }
         let behavior = match resolved.outcome {
             Outcome::Allowed | Outcome::Answered => Behavior::Allow,
             Outcome::Declined | Outcome::Cancelled | Outcome::Withdrawn | Outcome::Expired => Behavior::Deny,

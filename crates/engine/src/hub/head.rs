@@ -210,6 +210,7 @@ impl Tail {
     fn learn(&mut self, chunk: &Chunk) {
         for event in chunk.events() {
             match &event.body {
+                Body::RequestOpened(request) if request.decided => {}
                 Body::RequestOpened(request) => self.requests.push(Arc::new((**request).clone())),
                 Body::RequestResolved(resolved) => self.requests.retain(|open| open.request != resolved.request),
                 Body::SessionStarted(started) => self.info.learn(&started.info),

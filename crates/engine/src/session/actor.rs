@@ -295,10 +295,15 @@ impl Actor {
     /// cannot be written down.
     async fn settle(&mut self) -> bool {
         self.do_todo();
-        let written = match self.outbox.is_empty() {
+        // Whoever waits for it to be ready then knows what it has said about itself.
+        let is_news = self.ready && !*self.parts.ready.borrow();
+        let written = match self.outbox.is_empty() && !is_news {
             true => self.parts.journal.submit().await,
             false => self.parts.journal.commit().await,
         };
+        if is_news {
+            self.parts.ready.send_replace(true);
+        }
         self.send_out(written)
     }
 

@@ -160,8 +160,6 @@ impl Actor {
             self.begun();
             self.rest();
         }
-        // Nobody may be waiting for it.
-        self.parts.ready.send_replace(true);
         self.go_on();
     }
 

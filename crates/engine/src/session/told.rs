@@ -41,7 +41,9 @@ impl Actor {
                 Body::RequestOpened(request) => {
                     let expires = deadline(event.at, self.parts.limits.approval);
                     request.expires_at = request.expires_at.or(expires);
-                    asked = Some((request.clone(), event.item.clone()));
+                    let verdict = self.verdict(request, event.item.as_ref());
+                    request.decided = verdict.is_some();
+                    asked = Some((request.clone(), verdict));
                 }
                 Body::RequestResolved(resolved) => {
                     self.desk.resolved(&resolved.request);
@@ -80,8 +82,8 @@ impl Actor {
                 _ => {}
             }
             self.parts.journal.push(event);
-            if let Some((request, item)) = asked {
-                self.asked(&request, item.as_ref());
+            if let Some((request, verdict)) = asked {
+                self.asked(&request, verdict);
             }
         }
     }
@@ -95,20 +97,25 @@ impl Actor {
         }
     }
 
-    /// The agent asks: the settings decide, or whoever is there.
-    fn asked(&mut self, request: &RequestOpened, item: Option<&Id>) {
-        self.desk.opened(request);
+    /// What the settings decide; nothing if somebody is to be asked.
+    fn verdict(&self, request: &RequestOpened, item: Option<&Id>) -> Option<Verdict> {
         let mcp = item.is_some_and(|item| self.tools.mcp.contains_key(item));
         let verdict = policy::decide(&self.parts.config, &self.parts.cwd, request, mcp);
+        Some(verdict).filter(|verdict| !matches!(verdict, Verdict::Ask) || self.parts.audience != Audience::Client)
+    }
+
+    /// The agent asks: the settings decide, or whoever is there.
+    fn asked(&mut self, request: &RequestOpened, verdict: Option<Verdict>) {
+        self.desk.opened(request);
         let (decision, message) = match verdict {
-            Verdict::Allow => (Decision::Allow, None),
-            Verdict::Decline(reason) => (Decision::Decline, Some(reason)),
-            Verdict::Ask if self.parts.audience == Audience::Client => {
+            Some(Verdict::Allow) => (Decision::Allow, None),
+            Some(Verdict::Decline(reason)) => (Decision::Decline, Some(reason)),
+            None => {
                 self.timers.disarm(&Due::Idle);
                 self.parts.journal.change().state = Some(State::Waiting);
                 return self.timers.arm(Due::Request(request.request.clone()), self.parts.limits.approval);
             }
-            Verdict::Ask => {
+            Some(Verdict::Ask) => {
                 self.warn(format!("declined, because nobody is there to ask: {}", request.title));
                 (Decision::Decline, Some("nobody is there to ask, so the answer is no".to_owned()))
             }

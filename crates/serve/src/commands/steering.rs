@@ -86,6 +86,7 @@ impl Service {
             return Err(Problem::bad_field("arguments", "at most 100,000 characters"));
         }
         let CommandRequest { name, arguments } = request.clone();
+        let name = name.strip_prefix('/').map_or(name.clone(), str::to_owned);
         self.tell(id, Command::Slash { name, arguments }, "command", Some(request)).await
     }
 

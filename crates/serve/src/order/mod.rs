@@ -161,7 +161,7 @@ pub struct ModeRequest {
 /// A slash command of the agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRequest {
-    /// Its name, without the slash.
+    /// Its name, with or without the slash.
     #[schemars(length(min = 1, max = 1000))]
     pub name: String,
     /// What stands behind it.

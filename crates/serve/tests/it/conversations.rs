@@ -181,3 +181,32 @@ async fn slash_commands_are_the_agents_own() {
     let refused = conversation.slash("no-such-command", "").await.unwrap_err();
     assert_eq!(refused.code, "unsupported", "{refused:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_settings_decide_is_asked_of_nobody() {
+    let rig = Rig::new();
+    let config = SessionConfig { approval_mode: Some(ApprovalMode::AskDangerous), ..SessionConfig::default() };
+    let opening = Opening { agent: "script".to_owned(), config, ..Opening::default() };
+    let conversation = rig.service.converse(opening).await.unwrap();
+    let mut told = Told::of(&conversation).await;
+    conversation.prompt(prompt("approve-edit inside.txt"), &Changes::default()).await.unwrap();
+    assert_eq!(told.next("request.opened").await["data"]["decided"], true);
+    assert_eq!(told.next("request.resolved").await["data"]["by"], "policy");
+    told.next("turn.completed").await;
+    conversation.close().await;
+    told.next("session.ended").await;
+    for (name, asks) in [
+        ("harness", "requestApproval"),
+        ("message", "permission_request"),
+        ("consumer", "permission_request"),
+        ("acp", "request_permission"),
+    ] {
+        let mut reader = rig.service.read(conversation.id(), dialect(name).unwrap(), Begin::Message(0)).await.unwrap();
+        while let Some(part) = reader.next().await.unwrap() {
+            for message in part.messages() {
+                let text = String::from_utf8_lossy(&message.json);
+                assert!(!text.contains(asks), "{name}: {text}");
+            }
+        }
+    }
+}

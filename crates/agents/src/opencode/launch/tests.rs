@@ -316,7 +316,7 @@ fn its_own_files_are_read_as_settings() {
     assert_eq!(project.config.blocked_tools, Some(vec!["write".to_owned()]));
     let server = &project.config.mcp_servers["d"];
     assert_eq!((server.command.as_deref(), server.args.as_slice()), (Some("docs"), ["-x".to_owned()].as_slice()));
-    assert_eq!(project.remarks, ["the MCP server `off` is switched off", "`theme` has no setting here"]);
+    assert_eq!(project.remarks, ["`theme` has no setting here", "the MCP server `off` is switched off"]);
     assert_eq!(hidden.config.approval_mode, Some(ApprovalMode::Ask));
     assert_eq!(hidden.remarks, ["`permission.bash` has patterns, which have no setting here"]);
 }
