@@ -308,6 +308,8 @@ export interface RequestOpened {
   options?: RequestOption[];
   /** When it is declined by itself. */
   expires_at?: string;
+  /** The settings of the session decide it at once: nobody need be asked. */
+  decided?: boolean;
 }
 /** A call of a tool: what every protocol needs to show it without knowing the agent's tools. */
 export interface Call {
