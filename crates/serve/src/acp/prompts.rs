@@ -29,9 +29,8 @@ pub struct Waiting {
 impl Editor {
     /// Takes note of a prompt, at once: what comes after it finds it there.
     pub fn prompted(&self, request: &PromptRequest) -> Result<Waiting> {
-        let open = self.find(&request.session_id.0)?;
         let prompt = content::prompt(&request.prompt)?;
-        let ticket = open.tickets().draw(&prompt.text);
+        let (open, ticket) = self.draw(&request.session_id.0, &prompt.text)?;
         Ok(Waiting { open, prompt, ticket })
     }
 

@@ -85,6 +85,11 @@ impl Tickets {
         self.queue.retain(|ticket| ticket.number != number);
     }
 
+    /// Every prompt is answered.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// It was cancelled.
     pub fn is_cancelled(&self, number: u64) -> bool {
         self.queue.iter().any(|ticket| ticket.number == number && ticket.cancelled)

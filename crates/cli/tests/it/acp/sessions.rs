@@ -153,6 +153,28 @@ fn a_session_is_loaded_in_another_process() {
 }
 
 #[test]
+fn a_session_with_a_prompt_is_not_taken_up_again() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        let asking = editor.agent.send_request(prompt(&session, "approve touch a\ntext done"));
+        editor.until_asked().await;
+        let load = || LoadSessionRequest::new(session.clone(), place.work.path());
+        let refused = editor.agent.send_request(load()).block_task().await.unwrap_err();
+        let resume = ResumeSessionRequest::new(session.clone(), place.work.path());
+        let also = editor.agent.send_request(resume).block_task().await.unwrap_err();
+        for error in [refused, also] {
+            assert_eq!(error.data.unwrap()["code"], "busy");
+        }
+        editor.cancel(&session)?;
+        assert_eq!(asking.block_task().await?.stop_reason, StopReason::Cancelled, "it keeps its answer");
+        editor.agent.send_request(load()).block_task().await?;
+        assert_eq!(editor.prompt(&session, "text again").await?.stop_reason, StopReason::EndTurn);
+        Ok(())
+    });
+}
+
+#[test]
 fn what_an_agent_offers_can_be_set() {
     let place = Place::new();
     place.play(async |editor| {
