@@ -1,9 +1,9 @@
-//! `session/prompt` and `session/cancel`.
+//! `session/prompt`, `session/cancel`, and a prompt that is taken back with `$/cancel_request`.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use agent_client_protocol::{
-    Error, Result,
+    Error, RequestCancellation, Result,
     v1::schema::{Meta, PromptRequest, PromptResponse, StopReason, Usage as WireUsage},
 };
 use serde_json::json;
@@ -62,7 +62,7 @@ impl Open {
 
 impl Waiting {
     /// Gives the agent the prompt, and waits for the end of its turn.
-    pub async fn run(self) -> Result<PromptResponse> {
+    async fn run(self) -> Result<PromptResponse> {
         let open = self.open.clone();
         let _first = open.gate.lock().await;
         let told = open.tickets().give(self.ticket);
@@ -77,6 +77,22 @@ impl Waiting {
             Some(ended) => response(ended),
             None => Ok(PromptResponse::new(StopReason::EndTurn)),
         }
+    }
+
+    /// The same for a request that the editor may take back, alone among those of its session.
+    pub async fn run_unless(self, taken_back: RequestCancellation) -> Result<PromptResponse> {
+        let (open, ticket) = (self.open.clone(), self.ticket);
+        let mut run = pin!(self.run());
+        tokio::select! {
+            ended = &mut run => return ended,
+            () = taken_back.cancelled() => {}
+        }
+        if open.tickets().take_back(ticket) {
+            return Ok(PromptResponse::new(StopReason::Cancelled));
+        }
+        open.cancelled();
+        open.stop();
+        run.await
     }
 
     /// How the turn ended; nothing if there was none.
