@@ -52,11 +52,26 @@ pub fn standard() -> (
 }
 
 fn read(heard: &mpsc::Sender<io::Result<String>>) {
-    for line in io::stdin().lock().lines() {
-        if heard.blocking_send(line).is_err() {
+    for line in io::stdin().lock().split(b'\n') {
+        if heard.blocking_send(line.map(text)).is_err() {
             return;
         }
     }
+}
+
+/// A line as text. One that is none is cut where it stops to be: no JSON ends there, so it is answered as what cannot be
+/// read, and the next line is a new one.
+fn text(mut line: Vec<u8>) -> String {
+    if line.last() == Some(&b'\r') {
+        line.pop();
+    }
+    String::from_utf8(line).unwrap_or_else(|error| {
+        let (end, mut line) = (error.utf8_error().valid_up_to(), error.into_bytes());
+        line.truncate(end);
+        let mut text = String::from_utf8(line).unwrap_or_default();
+        text.push(char::REPLACEMENT_CHARACTER);
+        text
+    })
 }
 
 fn write(mut said: mpsc::Receiver<String>) -> io::Result<()> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, Field, Id, Item};
 
 use super::{
+    project::Abilities,
     tools,
     wire::{
         Meta, Ours, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, ToolContent, ToolFields, ToolStatus,
@@ -62,12 +63,14 @@ impl Cards {
     }
 
     /// A tool is called.
-    pub fn begin<'a>(&mut self, event: &'a Event, id: &'a Id, item: &'a Item, terminals: bool) -> Update<'a> {
+    pub fn begin<'a>(&mut self, event: &'a Event, id: &'a Id, item: &'a Item, client: Abilities) -> Update<'a> {
         let mut fields = tools::begun(item);
         fields.meta = place(event);
         if let switchboard_event::Details::Command(command) = &item.details {
-            fields.meta.terminal_info = Some(TerminalInfo { terminal_id: id, cwd: command.cwd.as_deref() });
-            if terminals {
+            if client.output_beside() {
+                fields.meta.terminal_info = Some(TerminalInfo { terminal_id: id, cwd: command.cwd.as_deref() });
+            }
+            if client.terminals {
                 fields.content = Some(vec![ToolContent::Terminal { terminal_id: id }]);
             }
         }
@@ -133,12 +136,14 @@ fn json(value: &impl Serialize) -> String {
 }
 
 /// A tool call is over.
-pub fn ended<'a>(event: &'a Event, id: &'a str, item: &'a Item, tracked: &Tracked, terminals: bool) -> Update<'a> {
+pub fn ended<'a>(event: &'a Event, id: &'a str, item: &'a Item, tracked: &Tracked, client: Abilities) -> Update<'a> {
     let mut fields = tools::ended(item);
     fields.meta = place(event);
     if let switchboard_event::Details::Command(command) = &item.details {
-        fields.meta.terminal_exit = Some(TerminalExit { terminal_id: id, exit_code: command.exit_code });
-        if terminals {
+        if client.output_beside() {
+            fields.meta.terminal_exit = Some(TerminalExit { terminal_id: id, exit_code: command.exit_code });
+        }
+        if client.terminals {
             let rest = match tracked.field {
                 None | Some(Field::Output) => tracked.rest(&command.output),
                 Some(_) => &command.output,

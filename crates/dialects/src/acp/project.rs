@@ -49,6 +49,13 @@ impl Default for Abilities {
     }
 }
 
+impl Abilities {
+    /// What a command prints may be told beside the protocol.
+    pub(super) fn output_beside(self) -> bool {
+        self.terminals || self.extensions
+    }
+}
+
 /// The projection.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Updates {
@@ -238,7 +245,7 @@ impl Updates {
             self.subagents.see(id, subagent);
         }
         if tools::is_card(item) {
-            out.update(self.cards.begin(out.event, id, item, self.client.terminals));
+            out.update(self.cards.begin(out.event, id, item, self.client));
         }
         speech::begun(item, &mut self.track, &mut self.speech, out);
         self.show_plan(item, out);
@@ -250,7 +257,7 @@ impl Updates {
             Delta::Append { field, text, .. } => {
                 let Some(grown) = self.track.grew(id, *field, text) else { return };
                 if *field == Field::Output && matches!(grown.item.details, Details::Command(_)) {
-                    if grown.shown && self.cards.knows(id) && (self.client.terminals || self.client.extensions) {
+                    if grown.shown && self.cards.knows(id) && self.client.output_beside() {
                         out.update(cards::printed(id, text));
                     }
                 } else if grown.shown {
@@ -288,10 +295,10 @@ impl Updates {
         self.show_plan(item, out);
         let unheld = matches!(&item.details, Details::Plan(_)) && item.call.is_some() && !plan::holds(item);
         if !self.cards.knows(id) && (unheld || tools::is_card(item)) {
-            out.update(self.cards.begin(out.event, id, item, self.client.terminals));
+            out.update(self.cards.begin(out.event, id, item, self.client));
         }
         if self.cards.close(id) {
-            out.update(cards::ended(out.event, id, item, &tracked, self.client.terminals));
+            out.update(cards::ended(out.event, id, item, &tracked, self.client));
         }
     }
 

@@ -119,6 +119,8 @@ fn a_client_with_terminals_gets_every_byte_once() {
     let contents: Vec<_> = messages.iter().filter_map(|message| message.pointer("/params/update/content")).collect();
     assert_eq!(contents, [&json!([{"type": "terminal", "terminalId": "t"}])]);
     assert_eq!(messages.last().unwrap()["params"]["update"]["status"], "failed");
+    let beside = |message: &Value| message.pointer("/params/update/_meta").is_some();
+    assert!(!shown(PLAIN, &session).iter().any(beside), "a client without them hears of no terminal");
 }
 
 #[test]

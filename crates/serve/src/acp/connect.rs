@@ -127,7 +127,10 @@ async fn connect(editor: Editor, lines: impl ConnectTo<Agent> + 'static) -> Resu
             later(responder, async move { editor.set_model(&request).await })
         },
         (request: PromptRequest, responder, _line) => match editor.prompted(&request) {
-            Ok(waiting) => later(responder, waiting.run()),
+            Ok(waiting) => {
+                let taken_back = responder.cancellation();
+                later(responder, waiting.run_unless(taken_back))
+            }
             Err(error) => responder.respond_with_error(error),
         },
     );

@@ -2,32 +2,36 @@
 
 use agent_client_protocol::{
     Result,
-    v1::schema::{ContentBlock, EmbeddedResource, EmbeddedResourceResource, ResourceLink},
+    v1::schema::{BlobResourceContents, ContentBlock, EmbeddedResource, EmbeddedResourceResource, ResourceLink},
 };
 use switchboard_agents::{Image, Prompt};
 
-use super::errors;
+use super::{
+    errors,
+    words::{Words, at, path, place},
+};
 
 /// A prompt of these blocks.
 pub fn prompt(blocks: &[ContentBlock]) -> Result<Prompt> {
-    let mut prompt = Prompt::default();
-    let mut given = Vec::new();
+    let (mut prompt, mut words, mut given) = (Prompt::default(), Words::default(), Vec::new());
     for block in blocks {
         match block {
-            ContentBlock::Text(text) => prompt.text.push_str(&text.text),
+            ContentBlock::Text(text) => words.typed(&text.text),
             ContentBlock::Image(image) => {
-                prompt.images.push(Image { media_type: image.mime_type.clone(), data: image.data.clone(), path: None })
+                words.show();
+                prompt.images.push(Image { media_type: image.mime_type.clone(), data: image.data.clone(), path: None });
             }
-            ContentBlock::ResourceLink(link) => prompt.text.push_str(&named(link)),
+            ContentBlock::ResourceLink(link) => words.mention(&named(link)),
             ContentBlock::Resource(resource) => {
-                prompt.text.push_str(&format!("@{}", place(uri(resource))));
+                words.mention(&at(&place(uri(resource))));
                 given.push(resource);
             }
             ContentBlock::Audio(_) => return Err(errors::invalid("agents take no audio")),
             _ => return Err(errors::invalid("a block of content that is not known")),
         }
     }
-    given.into_iter().for_each(|resource| embed(resource, &mut prompt));
+    prompt.text = words.finish();
+    given.into_iter().try_for_each(|resource| embed(resource, &mut prompt))?;
     if prompt.text.trim().is_empty() && prompt.images.is_empty() {
         return Err(errors::invalid("the prompt is empty"));
     }
@@ -36,14 +40,10 @@ pub fn prompt(blocks: &[ContentBlock]) -> Result<Prompt> {
 
 /// A file as agents find it: by its path.
 fn named(link: &ResourceLink) -> String {
-    match link.uri.strip_prefix("file://") {
-        Some(path) => format!("@{path}"),
+    match path(&link.uri) {
+        Some(path) => at(&path),
         None => format!("[{}]({})", link.name, link.uri),
     }
-}
-
-fn place(uri: &str) -> &str {
-    uri.strip_prefix("file://").unwrap_or(uri)
 }
 
 fn uri(resource: &EmbeddedResource) -> &str {
@@ -55,20 +55,33 @@ fn uri(resource: &EmbeddedResource) -> &str {
 }
 
 /// What a file holds stands below the words that speak of it. One that is an image is an image.
-fn embed(resource: &EmbeddedResource, prompt: &mut Prompt) {
+fn embed(resource: &EmbeddedResource, prompt: &mut Prompt) -> Result<()> {
     match &resource.resource {
         EmbeddedResourceResource::TextResourceContents(text) => {
             let (place, text) = (place(&text.uri), &text.text);
             prompt.text.push_str(&format!("\n\n<context ref=\"{place}\">\n{text}\n</context>"));
         }
-        EmbeddedResourceResource::BlobResourceContents(blob) => {
-            if let Some(media_type) = blob.mime_type.as_deref().filter(|kind| kind.starts_with("image/")) {
-                let (media_type, data) = (media_type.to_owned(), blob.blob.clone());
-                prompt.images.push(Image { media_type, data, path: None });
-            }
-        }
-        _ => {}
+        EmbeddedResourceResource::BlobResourceContents(blob) => binary(blob, prompt)?,
+        _ => return Err(errors::invalid("a resource that is neither text nor binary")),
     }
+    Ok(())
+}
+
+/// What is neither text nor an image cannot be said. If it is a file, the agent is told that it has to look for itself.
+fn binary(blob: &BlobResourceContents, prompt: &mut Prompt) -> Result<()> {
+    let kind = blob.mime_type.as_deref().unwrap_or("application/octet-stream");
+    if kind.starts_with("image/") {
+        let (media_type, data) = (kind.to_owned(), blob.blob.clone());
+        prompt.images.push(Image { media_type, data, path: None });
+        return Ok(());
+    }
+    let Some(path) = path(&blob.uri) else {
+        let why = format!("agents take no {kind}: give {} as text, or as a link to a file", blob.uri);
+        return Err(errors::invalid(why));
+    };
+    let note = format!("\n\n<context ref=\"{path}\">\n({kind}: not shown here, read the file)\n</context>");
+    prompt.text.push_str(&note);
+    Ok(())
 }
 
 /// A slash command: its name and what stands behind it.
@@ -102,11 +115,33 @@ mod tests {
         .unwrap();
         assert_eq!(
             prompt.text,
-            "Look at @/w/a.rs and @/w/b.rs@x:y\n\n<context ref=\"/w/b.rs\">\nfn b() {}\n</context>"
+            "Look at @/w/a.rs and @/w/b.rs @x:y\n\n<context ref=\"/w/b.rs\">\nfn b() {}\n</context>"
         );
         let images: Vec<_> =
             prompt.images.iter().map(|image| (image.media_type.as_str(), image.data.as_str())).collect();
         assert_eq!(images, [("image/png", "AAAA"), ("image/gif", "BBBB")]);
+    }
+
+    #[test]
+    fn mentions_stand_apart_from_the_words_around_them() {
+        let link = |uri: &str| json!({"type": "resource_link", "name": "f", "uri": uri});
+        let prompt = prompt(&blocks(json!([
+            {"type": "text", "text": "Fix the bug in"},
+            link("file:///w/a.rs"),
+            link("file:///w/b%20c.rs"),
+            link("https://w/d"),
+            {"type": "text", "text": "please"},
+        ])))
+        .unwrap();
+        assert_eq!(prompt.text, "Fix the bug in @/w/a.rs @\"/w/b c.rs\" [f](https://w/d) please");
+    }
+
+    #[test]
+    fn a_binary_file_is_named_and_not_dropped() {
+        let pdf = json!({"uri": "file:///w/a.pdf", "blob": "AAAA", "mimeType": "application/pdf"});
+        let prompt = prompt(&blocks(json!([{"type": "resource", "resource": pdf}]))).unwrap();
+        let note = "(application/pdf: not shown here, read the file)";
+        assert_eq!(prompt.text, format!("@/w/a.pdf\n\n<context ref=\"/w/a.pdf\">\n{note}\n</context>"));
     }
 
     #[test]
@@ -115,6 +150,7 @@ mod tests {
             json!([]),
             json!([{"type": "text", "text": " "}]),
             json!([{"type": "audio", "data": "", "mimeType": "a/b"}]),
+            json!([{"type": "resource", "resource": {"uri": "x:y", "blob": "AAAA", "mimeType": "application/pdf"}}]),
         ] {
             assert!(prompt(&blocks(wrong.clone())).is_err(), "{wrong}");
         }

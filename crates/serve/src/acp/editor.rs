@@ -70,13 +70,31 @@ impl Editor {
         *self.0.shows.lock().unwrap_or_else(PoisonError::into_inner) = abilities;
     }
 
-    /// Keeps a session that was opened; one that was open under the same id is let go.
-    pub fn keep(&self, open: &Arc<Open>) {
-        let id = open.id().to_string();
-        let before = self.0.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, open.clone());
-        if let Some(before) = before {
+    /// Keeps a session that was opened; one that was open under the same id is let go, unless it has a prompt: only it
+    /// knows how to answer that.
+    pub fn keep(&self, new: &Arc<Open>) -> Result<()> {
+        let id = new.id().to_string();
+        let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = open.get(&id) {
+            free(before)?;
             before.leave();
         }
+        open.insert(id, new.clone());
+        Ok(())
+    }
+
+    /// Fails if a session is open and has a prompt that is not answered.
+    pub fn check_free(&self, id: &str) -> Result<()> {
+        let open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(id).map_or(Ok(()), |open| free(open))
+    }
+
+    /// Notes a prompt of a session that is open; from then on the session is kept until it is answered.
+    pub fn draw(&self, id: &str, text: &str) -> Result<(Arc<Open>, u64)> {
+        let open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get(id).ok_or_else(|| errors::not_open(id))?;
+        let ticket = open.tickets().draw(text);
+        Ok((open.clone(), ticket))
     }
 
     /// A session that is open.
@@ -96,4 +114,8 @@ impl Editor {
         let open = std::mem::take(&mut *self.0.open.lock().unwrap_or_else(PoisonError::into_inner));
         open.values().for_each(|open| open.leave());
     }
+}
+
+fn free(open: &Open) -> Result<()> {
+    if open.tickets().is_empty() { Ok(()) } else { Err(errors::busy(open.id())) }
 }

@@ -49,6 +49,12 @@ pub fn login(agent: &str, how: &str) -> Error {
     Error::new(ErrorCode::AUTH_REQUIRED, message).data(json!({"code": Code::ProviderAuth, "hint": how}))
 }
 
+/// The editor waits for the answer to a prompt of this session.
+pub fn busy(id: &str) -> Error {
+    let message = format!("session {id} works on a prompt of this connection: wait for its answer or cancel it first");
+    Error::new(ErrorCode::INVALID_REQUEST, message).data(json!({"code": "busy", "sessionId": id}))
+}
+
 /// The editor has no such session open.
 pub fn not_open(id: &str) -> Error {
     let message = format!("session {id} is not open here: create it, load it or resume it first");

@@ -21,6 +21,7 @@ mod sessions;
 mod settings;
 mod setup;
 mod tickets;
+mod words;
 
 pub use connect::serve;
 pub use editor::Front;

@@ -1,9 +1,9 @@
-//! `session/prompt` and `session/cancel`.
+//! `session/prompt`, `session/cancel`, and a prompt that is taken back with `$/cancel_request`.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use agent_client_protocol::{
-    Error, Result,
+    Error, RequestCancellation, Result,
     v1::schema::{Meta, PromptRequest, PromptResponse, StopReason, Usage as WireUsage},
 };
 use serde_json::json;
@@ -29,9 +29,8 @@ pub struct Waiting {
 impl Editor {
     /// Takes note of a prompt, at once: what comes after it finds it there.
     pub fn prompted(&self, request: &PromptRequest) -> Result<Waiting> {
-        let open = self.find(&request.session_id.0)?;
         let prompt = content::prompt(&request.prompt)?;
-        let ticket = open.tickets().draw(&prompt.text);
+        let (open, ticket) = self.draw(&request.session_id.0, &prompt.text)?;
         Ok(Waiting { open, prompt, ticket })
     }
 
@@ -63,7 +62,7 @@ impl Open {
 
 impl Waiting {
     /// Gives the agent the prompt, and waits for the end of its turn.
-    pub async fn run(self) -> Result<PromptResponse> {
+    async fn run(self) -> Result<PromptResponse> {
         let open = self.open.clone();
         let _first = open.gate.lock().await;
         let told = open.tickets().give(self.ticket);
@@ -78,6 +77,22 @@ impl Waiting {
             Some(ended) => response(ended),
             None => Ok(PromptResponse::new(StopReason::EndTurn)),
         }
+    }
+
+    /// The same for a request that the editor may take back, alone among those of its session.
+    pub async fn run_unless(self, taken_back: RequestCancellation) -> Result<PromptResponse> {
+        let (open, ticket) = (self.open.clone(), self.ticket);
+        let mut run = pin!(self.run());
+        tokio::select! {
+            ended = &mut run => return ended,
+            () = taken_back.cancelled() => {}
+        }
+        if open.tickets().take_back(ticket) {
+            return Ok(PromptResponse::new(StopReason::Cancelled));
+        }
+        open.cancelled();
+        open.stop();
+        run.await
     }
 
     /// How the turn ended; nothing if there was none.

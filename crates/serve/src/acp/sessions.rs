@@ -64,7 +64,7 @@ impl Editor {
         let open = Arc::new(Open::new(conversation, line));
         self.said_all(open.id()).await;
         let offers = offers(&open.conversation).await?;
-        self.keep(&open);
+        self.keep(&open)?;
         Ok((open, offers))
     }
 
@@ -102,6 +102,7 @@ impl Editor {
     }
 
     async fn take_up(&self, id: &str, given: Vec<McpServer>, line: Line, tense: Tense) -> Result<(Arc<Open>, Pump)> {
+        self.check_free(id)?;
         let conversation = self.service().take_up(id).await?;
         let open = Arc::new(Open::new(conversation, line));
         if let Place::Ended(_) = self.service().place(id).await? {
@@ -110,7 +111,7 @@ impl Editor {
         let head = self.service().stored(id).await?.head;
         let mut pump = Pump::new(self, &open).await?;
         pump.catch_up(head, tense).await?;
-        self.keep(&open);
+        self.keep(&open)?;
         Ok((open, pump))
     }
 

@@ -66,7 +66,11 @@ impl Editor {
     }
 
     /// Logging in is done with the agent's own program. This only says whether it was done.
-    pub fn authenticate(&self, _: &AuthenticateRequest) -> Result<AuthenticateResponse> {
+    pub fn authenticate(&self, request: &AuthenticateRequest) -> Result<AuthenticateResponse> {
+        let method = &*request.method_id.0;
+        if method != LOGIN {
+            return Err(errors::invalid(format!("there is no way to log in that is called {method}, only {LOGIN}")));
+        }
         self.check_login().map(|()| AuthenticateResponse::new())
     }
 }

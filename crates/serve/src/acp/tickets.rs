@@ -85,6 +85,11 @@ impl Tickets {
         self.queue.retain(|ticket| ticket.number != number);
     }
 
+    /// Every prompt is answered.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// It was cancelled.
     pub fn is_cancelled(&self, number: u64) -> bool {
         self.queue.iter().any(|ticket| ticket.number == number && ticket.cancelled)
@@ -100,6 +105,17 @@ impl Tickets {
     pub fn cancel(&mut self) -> bool {
         self.queue.iter_mut().for_each(|ticket| ticket.cancelled = true);
         self.queue.iter().any(|ticket| ticket.stage != Stage::Waiting)
+    }
+
+    /// One of them is cancelled. True if the agent never had it; then it is put away, too.
+    pub fn take_back(&mut self, number: u64) -> bool {
+        let Some(ticket) = self.find(number) else { return true };
+        ticket.cancelled = true;
+        let waited = ticket.stage == Stage::Waiting;
+        if waited {
+            self.put_away(number);
+        }
+        waited
     }
 
     /// A turn began. True if it should not have, because its prompt was cancelled.
@@ -191,6 +207,17 @@ mod tests {
         assert!(tickets.cancel(), "the agent has one");
         assert!(tickets.turn_started(1, &started(None)), "it is stopped");
         assert!(tickets.give(second).is_none(), "it is not even given");
+    }
+
+    #[test]
+    fn one_prompt_is_taken_back_and_the_others_stay() {
+        let mut tickets = Tickets::default();
+        let (first, second, third) = (tickets.draw("one"), tickets.draw("two"), tickets.draw("three"));
+        let _told = tickets.give(first).unwrap();
+        assert!(tickets.take_back(second) && tickets.give(second).is_none(), "it only waited");
+        assert!(!tickets.take_back(first) && tickets.is_cancelled(first), "the agent has it");
+        tickets.put_away(first);
+        assert!(tickets.give(third).is_some());
     }
 
     #[test]

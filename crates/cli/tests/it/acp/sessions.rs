@@ -3,9 +3,9 @@
 use agent_client_protocol::{
     UntypedMessage,
     v1::schema::{
-        ClientCapabilities, CloseSessionRequest, ElicitationCapabilities, ElicitationFormCapabilities,
-        ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, ResumeSessionRequest, SessionConfigOptionValue,
-        SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
+        AuthenticateRequest, ClientCapabilities, CloseSessionRequest, ElicitationCapabilities,
+        ElicitationFormCapabilities, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, ResumeSessionRequest,
+        SessionConfigOptionValue, SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
     },
 };
 use serde_json::{Value, json};
@@ -112,6 +112,25 @@ fn what_is_cancelled_ends_as_cancelled() {
 }
 
 #[test]
+fn a_prompt_that_is_taken_back_ends_as_cancelled_alone() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        let running = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600\ntext not said"));
+        let waiting = editor.agent.send_request(prompt(&session, "text not said"));
+        let last = editor.agent.send_request(prompt(&session, "text said"));
+        editor.until_heard(|update| update["content"]["text"] == "asleep").await;
+        waiting.cancel()?;
+        assert_eq!(waiting.block_task().await?.stop_reason, StopReason::Cancelled, "at once");
+        running.cancel()?;
+        assert_eq!(running.block_task().await?.stop_reason, StopReason::Cancelled);
+        assert_eq!(last.block_task().await?.stop_reason, StopReason::EndTurn);
+        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "asleepsaid");
+        Ok(())
+    });
+}
+
+#[test]
 fn a_session_is_loaded_in_another_process() {
     let place = Place::new();
     let (session, live) = place.play(async |editor| {
@@ -148,6 +167,28 @@ fn a_session_is_loaded_in_another_process() {
         assert_eq!(editor.updates(), [] as [Value; 0], "the editor knows what was said");
         editor.prompt(&session, "text three").await?;
         assert_eq!(text(&editor.updates(), "agent_message_chunk"), "three");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_session_with_a_prompt_is_not_taken_up_again() {
+    let place = Place::new();
+    place.play(async |editor| {
+        let session = editor.new_session(place.work.path()).await?.session_id;
+        let asking = editor.agent.send_request(prompt(&session, "approve touch a\ntext done"));
+        editor.until_asked().await;
+        let load = || LoadSessionRequest::new(session.clone(), place.work.path());
+        let refused = editor.agent.send_request(load()).block_task().await.unwrap_err();
+        let resume = ResumeSessionRequest::new(session.clone(), place.work.path());
+        let also = editor.agent.send_request(resume).block_task().await.unwrap_err();
+        for error in [refused, also] {
+            assert_eq!(error.data.unwrap()["code"], "busy");
+        }
+        editor.cancel(&session)?;
+        assert_eq!(asking.block_task().await?.stop_reason, StopReason::Cancelled, "it keeps its answer");
+        editor.agent.send_request(load()).block_task().await?;
+        assert_eq!(editor.prompt(&session, "text again").await?.stop_reason, StopReason::EndTurn);
         Ok(())
     });
 }
@@ -214,6 +255,9 @@ fn what_goes_wrong_is_an_error_and_the_session_goes_on() {
         assert_eq!(error.code, agent_client_protocol::ErrorCode::RESOURCE_NOT_FOUND);
         let nowhere = editor.new_session(&place.work.path().join("nowhere")).await.unwrap_err();
         assert_eq!(nowhere.code, agent_client_protocol::ErrorCode::INVALID_PARAMS);
+        let login = AuthenticateRequest::new("no such way");
+        let error = editor.agent.send_request(login).block_task().await.unwrap_err();
+        assert_eq!(error.code, agent_client_protocol::ErrorCode::INVALID_PARAMS);
         let unknown = UntypedMessage::new("session/dance", json!({}))?;
         let error = editor.agent.send_request(unknown).block_task().await.unwrap_err();
         assert_eq!(error.code, agent_client_protocol::ErrorCode::METHOD_NOT_FOUND);
