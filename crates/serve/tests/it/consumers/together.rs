@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{House, dense};
+use super::{House, dense, is_asked};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_participants_and_an_observer_see_the_same_in_the_same_order() {
@@ -94,14 +94,14 @@ async fn a_question_that_one_answers_is_gone_for_all() {
     let house = House::open().await;
     let id = house.session("approve touch x\nask Which? | this | that").await;
     let (mut first, mut second) = (house.enter(&id, "").await, house.enter(&id, "").await);
-    let asked = first.told("permission_request").await;
-    second.told("permission_request").await;
+    let asked = first.ever(is_asked).await;
+    second.ever(is_asked).await;
     let request = asked["request"]["request_id"].clone();
     assert_eq!(asked["request"]["command"], "touch x");
     // A newcomer gets what is open.
     let mut late = house.enter(&id, "history=0").await;
     assert_eq!(late.told("session_init").await["session"]["pending_permissions"][0]["request_id"], request);
-    assert_eq!(late.told("permission_request").await["request"]["request_id"], request);
+    assert_eq!(late.ever(is_asked).await["request"]["request_id"], request);
     first.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
     for someone in [&mut first, &mut second, &mut late] {
         let gone = someone.told("permission_cancelled").await;
@@ -119,6 +119,37 @@ async fn a_question_that_one_answers_is_gone_for_all() {
     first.ever(|message| message["outcome"] == "answered").await;
     let init = house.enter(&id, "").await.told("session_init").await;
     assert_eq!(init["session"]["pending_permissions"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newcomer_gets_an_open_question_once() {
+    let house = House::open().await;
+    let (id, request) = house.rig.start_asking("approve touch x").await;
+    let all = {
+        let mut someone = house.enter(&id, "after=0").await;
+        someone.told("message_history").await;
+        someone.numbers().len()
+    };
+    for query in ["", "after=0", "history=0", &format!("after={all}")] {
+        let mut late = house.enter(&id, query).await;
+        late.say(json!({"type": "presence_query"})).await;
+        late.told("message_history").await;
+        late.told("presence_update").await;
+        let asked = late.heard.iter().filter(|one| one["request"]["request_id"] == json!(request)).count();
+        assert_eq!(asked, 1, "{query}: {:#?}", late.heard);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_is_there_in_two_roles_is_seen_in_both() {
+    let house = House::open().await;
+    let id = house.session("text hello").await;
+    let mut ada = house.enter(&id, "name=Ada&consumer=a").await;
+    ada.told("message_history").await;
+    let _looks = house.enter(&id, "name=Screen&consumer=a&role=observer").await;
+    let all = ada.told("presence_update").await["consumers"].clone();
+    let seen = |at: usize| json!([all[at]["userId"], all[at]["displayName"], all[at]["role"]]);
+    assert_eq!([seen(0), seen(1)], [json!(["a", "Ada", "participant"]), json!(["a", "Screen", "observer"])]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
