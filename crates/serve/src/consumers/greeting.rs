@@ -113,7 +113,7 @@ impl Guest {
         told
     }
 
-    /// What is open: told behind the history where that does not have it.
+    /// What is open: told behind the history where nothing else tells it.
     pub fn pending(&self) -> Vec<Permission> {
         self.state.pending_permissions.clone()
     }

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     Drain, Problem,
     conversation::Watch,
-    feed::Part,
+    feed::{self, Part},
     ws::{Close, farewell},
 };
 
@@ -73,8 +73,30 @@ struct Story {
     /// So many messages were told, or will not be.
     place: u64,
     greeting: Vec<ServerMessage>,
-    /// What the agent asks, without what the history has.
+    /// What the agent asks, without what is told as it happened.
     pending: Vec<Permission>,
+}
+
+impl Story {
+    /// Those of some messages that are history: what the agent still asks is told as if it happened now, and so is all
+    /// that came behind it. So it is told once, and also to whoever takes history for what is over.
+    fn history<'a>(&mut self, messages: &'a [feed::Message], before: u64) -> &'a [feed::Message] {
+        let open = |message: &feed::Message| {
+            let asked = asked_in(&message.json)?;
+            self.pending.iter().position(|request| request.request_id == asked)
+        };
+        if self.pending.is_empty() {
+            return messages;
+        }
+        let Some((at, oldest)) = messages.iter().enumerate().find_map(|(at, message)| Some((at, open(message)?)))
+        else {
+            return messages;
+        };
+        // All younger ones come behind it.
+        self.pending.truncate(oldest);
+        self.count = before + at as u64;
+        messages.get(..at).unwrap_or_default()
+    }
 }
 
 /// Where a consumer is told something, and what of the room it was told last.
@@ -164,9 +186,9 @@ impl Line<'_> {
             let part = story.feed.next().await?;
             let left = usize::try_from(story.count - part.first_offset()).unwrap_or(usize::MAX);
             let past = part.messages().get(..left.min(part.messages().len())).unwrap_or_default();
+            let past = story.history(past, part.first_offset());
             let messages = past.iter().filter_map(|message| serde_json::from_slice(&message.json).ok().map(Json));
             let messages: Vec<_> = messages.collect();
-            story.pending.retain(|request| !messages.iter().any(|message| asks(message, request)));
             story.place = part.first_offset() + past.len() as u64;
             let (told, more) = (past.len(), story.place < story.count);
             self.send(ServerMessage::MessageHistory { messages, more }).await?;
@@ -258,8 +280,8 @@ fn asked(request: Permission) -> ServerMessage {
     }
 }
 
-/// The message is this request.
-fn asks(message: &Json, request: &Permission) -> bool {
+/// What is asked in a message, if something is.
+fn asked_in(message: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Asked {
         request: Named,
@@ -268,7 +290,7 @@ fn asks(message: &Json, request: &Permission) -> bool {
     struct Named {
         request_id: String,
     }
-    message.read::<Asked>().is_some_and(|asked| asked.request.request_id == request.request_id)
+    serde_json::from_slice::<Asked>(message).ok().map(|asked| asked.request.request_id)
 }
 
 fn text(message: &impl Serialize) -> String {

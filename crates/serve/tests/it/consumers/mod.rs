@@ -146,11 +146,6 @@ impl Someone {
     }
 }
 
-/// The agent asks whether a tool may run.
-fn is_asked(message: &Value) -> bool {
-    message["type"] == "permission_request"
-}
-
 /// Each number once, without a gap.
 fn dense(numbers: &[u64], first: u64) {
     let wanted: Vec<u64> = (first..).take(numbers.len()).collect();

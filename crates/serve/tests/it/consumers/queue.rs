@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::{House, is_asked};
+use super::House;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_waits_for_the_turn_and_is_sent() {
     let house = House::open().await;
     let id = house.session("approve touch x").await;
     let (mut ada, mut ben) = (house.enter(&id, "name=Ada").await, house.enter(&id, "name=Ben").await);
-    let request = ada.ever(is_asked).await["request"]["request_id"].clone();
+    let request = ada.told("permission_request").await["request"]["request_id"].clone();
     // It is said while a turn runs, and this agent does not take it into the turn.
     ada.say(json!({"type": "user_message", "content": "text first try"})).await;
     let queued = ben.told("message_queued").await;
@@ -50,10 +50,10 @@ async fn what_another_process_was_just_given_is_waited_for() {
         let request = asked["request"]["request_id"].clone();
         ada.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
         ada.says(&last).await;
-        let answered = ada.place(|one| one["type"] == "permission_cancelled" && one["request_id"] == request);
+        let asked = ada.place(|one| one["request"]["request_id"] == request);
         let told = ada.place(|one| one["type"] == "user_message" && one["content"] == format!("text {last}"));
         let sent = ada.heard.iter().rposition(|one| one["type"] == "queued_message_sent").unwrap();
-        assert!(answered < sent && sent < told, "{answered} {sent} {told}: {:#?}", ada.heard);
+        assert!(asked < sent && sent < told, "{asked} {sent} {told}: {:#?}", ada.heard);
         assert_eq!(ada.heard[told]["queued"], serde_json::Value::Null);
     }
 }
@@ -63,7 +63,7 @@ async fn a_message_that_waits_can_be_taken_back() {
     let house = House::open().await;
     let id = house.session("approve touch x").await;
     let (mut ada, mut ben) = (house.enter(&id, "").await, house.enter(&id, "").await);
-    let request = ada.ever(is_asked).await["request"]["request_id"].clone();
+    let request = ada.told("permission_request").await["request"]["request_id"].clone();
     for message in [json!({"type": "cancel_queued_message"}), json!({"type": "update_queued_message", "content": "x"})]
     {
         assert_eq!(ada.refused(message).await.0, "not_queued");
@@ -84,7 +84,7 @@ async fn a_message_is_sent_also_when_its_author_has_left() {
     let house = House::open().await;
     let id = house.session("approve touch x").await;
     let mut ada = house.enter(&id, "").await;
-    let request = ada.ever(is_asked).await["request"]["request_id"].clone();
+    let request = ada.told("permission_request").await["request"]["request_id"].clone();
     ada.say(json!({"type": "queue_message", "content": "text from afar"})).await;
     ada.told("message_queued").await;
     ada.leave().await;

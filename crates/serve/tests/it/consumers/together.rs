@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{House, dense, is_asked};
+use super::{House, dense};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_participants_and_an_observer_see_the_same_in_the_same_order() {
@@ -94,14 +94,14 @@ async fn a_question_that_one_answers_is_gone_for_all() {
     let house = House::open().await;
     let id = house.session("approve touch x\nask Which? | this | that").await;
     let (mut first, mut second) = (house.enter(&id, "").await, house.enter(&id, "").await);
-    let asked = first.ever(is_asked).await;
-    second.ever(is_asked).await;
+    let asked = first.told("permission_request").await;
+    second.told("permission_request").await;
     let request = asked["request"]["request_id"].clone();
     assert_eq!(asked["request"]["command"], "touch x");
     // A newcomer gets what is open.
     let mut late = house.enter(&id, "history=0").await;
     assert_eq!(late.told("session_init").await["session"]["pending_permissions"][0]["request_id"], request);
-    assert_eq!(late.ever(is_asked).await["request"]["request_id"], request);
+    assert_eq!(late.told("permission_request").await["request"]["request_id"], request);
     first.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
     for someone in [&mut first, &mut second, &mut late] {
         let gone = someone.told("permission_cancelled").await;
@@ -125,16 +125,23 @@ async fn a_question_that_one_answers_is_gone_for_all() {
 async fn a_newcomer_gets_an_open_question_once() {
     let house = House::open().await;
     let (id, request) = house.rig.start_asking("approve touch x").await;
-    let all = {
-        let mut someone = house.enter(&id, "after=0").await;
-        someone.told("message_history").await;
-        someone.numbers().len()
-    };
-    for query in ["", "after=0", "history=0", &format!("after={all}")] {
+    let seq = house.enter(&id, "after=0").await.told("permission_request").await["seq"].as_u64().unwrap();
+    let (seen, before) = (format!("after={seq}"), format!("after={}", seq - 1));
+    for (query, seq) in [
+        ("", json!(seq)),
+        ("after=0", json!(seq)),
+        (&before, json!(seq)),
+        ("history=0", json!(null)),
+        (&seen, json!(null)),
+    ] {
         let mut late = house.enter(&id, query).await;
         late.say(json!({"type": "presence_query"})).await;
-        late.told("message_history").await;
+        let history = late.told("message_history").await;
+        assert!(!history.to_string().contains("permission_request"), "{query}: {history}");
+        assert_eq!(late.told("permission_request").await["seq"], seq, "{query}");
         late.told("presence_update").await;
+        let numbers = late.numbers();
+        dense(&numbers, numbers.first().copied().unwrap_or(1));
         let asked = late.heard.iter().filter(|one| one["request"]["request_id"] == json!(request)).count();
         assert_eq!(asked, 1, "{query}: {:#?}", late.heard);
     }
