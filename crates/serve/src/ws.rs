@@ -47,6 +47,8 @@ pub const PINGS: u32 = 86_400;
 pub enum Close {
     /// The session has ended.
     Ended,
+    /// The session was deleted.
+    Deleted,
     /// The server is about to end.
     Shutdown,
     /// It cannot go on.
@@ -120,6 +122,7 @@ impl Close {
         let (code, reason) = match self {
             Self::Gone => return None,
             Self::Ended => (1000, "session ended".to_owned()),
+            Self::Deleted => (1000, "session deleted".to_owned()),
             Self::Shutdown => (1001, Drain::REASON.to_owned()),
             Self::Failed(why) => (1011, why),
         };

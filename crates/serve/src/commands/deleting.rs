@@ -28,7 +28,13 @@ impl Service {
     /// If there is none, or the log cannot be written.
     pub async fn delete(&self, id: &str) -> Result<Deleted, Problem> {
         let (service, wanted) = (self.clone(), id.to_owned());
-        let deleting = tokio::spawn(async move { service.delete_fully(&wanted).await });
+        let deleting = tokio::spawn(async move {
+            let deleted = service.delete_fully(&wanted).await;
+            if let Ok(Deleted::Gone) = deleted {
+                service.rooms().deleted(&wanted);
+            }
+            deleted
+        });
         match tokio::time::timeout(WAITING, deleting).await {
             Ok(Ok(deleted)) => deleted,
             Ok(Err(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "it was not deleted")),

@@ -6,7 +6,7 @@ use switchboard_dialects::{
     Dialect, Surface,
     consumer::{
         self, PROTOCOL, State,
-        wire::{Consumer, Role, ServerMessage},
+        wire::{Consumer, Permission, Role, ServerMessage},
     },
     usual,
 };
@@ -62,6 +62,8 @@ pub struct Guest {
     /// How many of them it is not told.
     pub begin: u64,
     numbering: String,
+    /// Why it cannot go on where it was.
+    lost: Option<String>,
 }
 
 impl Guest {
@@ -80,7 +82,8 @@ impl Guest {
         let dialect = usual(Surface::Consumers);
         let (engine, id) = (service.engine().clone(), room.conversation.id().clone());
         let head = service.ask(move |_| Head::of(&engine, &id, dialect)).await?;
-        let begin = invitation.begin(head.count, dialect);
+        let lost = invitation.lost(head.count, dialect);
+        let begin = if lost.is_some() { 0 } else { invitation.begin(head.count) };
         let feed = room.conversation.feed(dialect, Begin::Message(begin)).await?;
         let mut state = consumer::state_of(&head.saved).unwrap_or_default();
         if state.session_id.is_empty() {
@@ -89,39 +92,42 @@ impl Guest {
             (state.session_id, state.agent, state.cwd) = (stored.id.to_string(), stored.agent.to_string(), stored.cwd);
         }
         let speaker = Speaker::new(Seat::in_room(room, consumer), caller);
-        Ok(Self { speaker, feed, state, count: head.count, begin, numbering: dialect.version() })
+        Ok(Self { speaker, feed, state, count: head.count, begin, numbering: dialect.version(), lost })
     }
 
     /// What it is told first.
     pub fn greeting(&self) -> Vec<ServerMessage> {
         let seat = &self.speaker.seat;
-        vec![
+        let mut told = vec![
             ServerMessage::SessionInit {
                 session: Box::new(self.state.clone()),
                 protocol_version: PROTOCOL,
                 numbering: Some(self.numbering.clone()),
             },
             ServerMessage::Identity(seat.consumer.clone()),
-        ]
+        ];
+        told.extend(self.lost.clone().map(|why| {
+            let session_id = seat.room.conversation.id().to_string();
+            ServerMessage::ResumeFailed { session_id, error: Some(why) }
+        }));
+        told
     }
 
-    /// What is open, told again behind the history.
-    pub fn pending(&self) -> Vec<ServerMessage> {
-        let asked = self.state.pending_permissions.iter().cloned().map(Box::new);
-        let told = asked.map(|request| match request.subtype.as_str() {
-            "can_use_tool" => ServerMessage::PermissionRequest { request },
-            _ => ServerMessage::AgentRequest { request },
-        });
-        told.collect()
+    /// What is open: told behind the history where nothing else tells it.
+    pub fn pending(&self) -> Vec<Permission> {
+        self.state.pending_permissions.clone()
     }
 }
 
 impl Invitation {
     fn consumer(&self, service: &Service) -> Result<Consumer, Problem> {
-        let given = [&self.name, &self.consumer].into_iter().flatten();
-        if given.into_iter().any(|given| given.is_empty() || given.chars().count() > LONGEST) {
+        let given = || [&self.name, &self.consumer].into_iter().flatten();
+        if given().any(|given| given.is_empty() || given.chars().count() > LONGEST) {
             let detail = format!("name and consumer have 1 to {LONGEST} characters");
             return Err(Problem::bad_request("bad_query", detail));
+        }
+        if given().any(|given| given.chars().any(char::is_control)) {
+            return Err(Problem::bad_request("bad_query", "name and consumer have no control characters"));
         }
         let fresh = || (service.setup().machine.fresh_id)().to_string();
         let id = self.consumer.clone().unwrap_or_else(fresh);
@@ -131,13 +137,17 @@ impl Invitation {
     }
 
     /// How many messages it is not told.
-    fn begin(&self, count: u64, dialect: &Dialect) -> u64 {
-        let same = self.numbering.as_ref().is_none_or(|numbering| *numbering == dialect.version());
-        match self.after.filter(|after| same && *after <= count) {
-            Some(after) => after,
-            // It has seen something, but we cannot say what: all of it again.
-            None if self.after.is_some() => 0,
-            None => count.saturating_sub(self.history.unwrap_or(HISTORY)),
+    fn begin(&self, count: u64) -> u64 {
+        self.after.unwrap_or_else(|| count.saturating_sub(self.history.unwrap_or(HISTORY)))
+    }
+
+    /// Why we cannot say what it has seen, if it has: then it is told all of it again.
+    fn lost(&self, count: u64, dialect: &Dialect) -> Option<String> {
+        let after = self.after?;
+        if self.numbering.as_ref().is_some_and(|numbering| *numbering != dialect.version()) {
+            return Some("messages are numbered otherwise now: all of them are told again".to_owned());
         }
+        let beyond = || format!("there are {count} messages, and none with number {after}: all of them are told again");
+        (after > count).then(beyond)
     }
 }

@@ -6,7 +6,6 @@ use switchboard_dialects::consumer::wire::{Behavior, PermissionAnswer, SlashComm
 use super::room::Seat;
 use crate::{
     Problem,
-    conversation::Changes,
     order::{ApprovalAnswer, ApprovalDecision, ImageData, PromptRequest},
 };
 
@@ -64,11 +63,11 @@ impl Seat {
     /// # Errors
     /// If it makes no sense, one waits already, or the agent cannot be started.
     pub async fn say(&self, input: UserInput) -> Result<(), Problem> {
-        let (prompt, conversation) = (prompt(&input)?, &self.room.conversation);
-        let waits = conversation.agent().abilities.while_running == WhileRunning::Wait;
+        let prompt = prompt(&input)?;
+        let waits = self.room.conversation.agent().abilities.while_running == WhileRunning::Wait;
         if waits && self.room.is_busy().await? {
             return self.room.queue(&self.consumer, input);
         }
-        conversation.prompt(prompt, &Changes::default()).await
+        self.room.give(prompt).await
     }
 }

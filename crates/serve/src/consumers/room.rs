@@ -10,7 +10,7 @@ use switchboard_dialects::consumer::wire::{Consumer, Role};
 use switchboard_event::Id;
 use tokio::sync::watch;
 
-use super::waiting::{Ended, Waiting};
+use super::waiting::{Ended, Given, Waiting};
 use crate::{Problem, Service, conversation::Conversation};
 
 /// So many ends of waiting prompts are remembered, for those who did not look meanwhile.
@@ -37,6 +37,14 @@ impl Rooms {
         rooms.insert(id, Arc::downgrade(&room));
         Ok(room)
     }
+
+    /// A session was deleted: whoever is in its room is told.
+    pub fn deleted(&self, session: &str) {
+        let room = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(session).and_then(Weak::upgrade);
+        if let Some(room) = room {
+            room.change(|board| board.deleted = true);
+        }
+    }
 }
 
 /// The consumers of a session.
@@ -55,8 +63,12 @@ pub struct Board {
     present: Vec<Consumer>,
     /// The prompt that waits.
     pub waiting: Option<Arc<Waiting>>,
-    /// It is just being sent, and stays as it is.
+    /// One that waited is just being given to the agent.
     pub sending: bool,
+    /// A prompt of which another process has not told the turn yet.
+    pub given: Option<Given>,
+    /// The session was deleted.
+    pub deleted: bool,
     /// How those ended that waited last.
     pub ends: VecDeque<(u64, Ended)>,
     /// How many have waited.
@@ -64,11 +76,11 @@ pub struct Board {
 }
 
 impl Board {
-    /// Who is there, each once.
+    /// Who is there, each once; one who is there under two names or in two roles is told of twice.
     pub fn present(&self) -> Vec<Consumer> {
         let mut present: Vec<Consumer> = Vec::new();
         for one in &self.present {
-            if !present.iter().any(|known| known.user_id == one.user_id) {
+            if !present.contains(one) {
                 present.push(one.clone());
             }
         }
@@ -77,12 +89,18 @@ impl Board {
 
     /// What waited waits no longer.
     pub fn end(&mut self, how: Ended) {
-        self.sending = false;
         if let Some(waiting) = self.waiting.take() {
             self.ends.push_back((waiting.number, how));
             if self.ends.len() > ENDS {
                 self.ends.pop_front();
             }
+        }
+    }
+
+    /// What was sent did not arrive.
+    pub fn failed(&mut self, number: u64, why: String) {
+        if let Some((_, how)) = self.ends.iter_mut().find(|(ended, _)| *ended == number) {
+            *how = Ended::Cancelled(Some(why));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One consumer's connection. It stays open when a run ends, until the consumer goes or the server does.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use axum::{
     body::Bytes,
@@ -10,10 +10,10 @@ use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use switchboard_dialects::consumer::{
-    unified::Json,
-    wire::{Consumer, Sequenced, ServerMessage},
+    unified::{Fields, Json},
+    wire::{Consumer, Permission, Sequenced, ServerMessage},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -29,7 +29,7 @@ use super::{
 use crate::{
     Drain, Problem,
     conversation::Watch,
-    feed::Part,
+    feed::{self, Part},
     ws::{Close, farewell},
 };
 
@@ -51,7 +51,7 @@ pub async fn serve(socket: WebSocket, guest: Guest, drain: Drain) {
     let close = {
         let room = guest.speaker.seat.room.clone();
         let changes = room.changes();
-        let mut line = Line { sink: &mut sink, room, changes, present: Vec::new(), waiting: None };
+        let mut line = Line { sink: &mut sink, room, changes, present: Vec::new(), waiting: None, sent: None };
         let (greeting, pending) = (guest.greeting(), guest.pending());
         let Guest { speaker, feed, count, begin, .. } = guest;
         let speaker = Arc::new(speaker);
@@ -73,7 +73,30 @@ struct Story {
     /// So many messages were told, or will not be.
     place: u64,
     greeting: Vec<ServerMessage>,
-    pending: Vec<ServerMessage>,
+    /// What the agent asks, without what is told as it happened.
+    pending: Vec<Permission>,
+}
+
+impl Story {
+    /// Those of some messages that are history: what the agent still asks is told as if it happened now, and so is all
+    /// that came behind it. So it is told once, and also to whoever takes history for what is over.
+    fn history<'a>(&mut self, messages: &'a [feed::Message], before: u64) -> &'a [feed::Message] {
+        let open = |message: &feed::Message| {
+            let asked = asked_in(&message.json)?;
+            self.pending.iter().position(|request| request.request_id == asked)
+        };
+        if self.pending.is_empty() {
+            return messages;
+        }
+        let Some((at, oldest)) = messages.iter().enumerate().find_map(|(at, message)| Some((at, open(message)?)))
+        else {
+            return messages;
+        };
+        // All younger ones come behind it.
+        self.pending.truncate(oldest);
+        self.count = before + at as u64;
+        messages.get(..at).unwrap_or_default()
+    }
 }
 
 /// Where a consumer is told something, and what of the room it was told last.
@@ -83,12 +106,16 @@ struct Line<'a> {
     changes: watch::Receiver<()>,
     present: Vec<Consumer>,
     waiting: Option<Arc<Waiting>>,
+    /// The one that was said to be sent last.
+    sent: Option<u64>,
 }
 
 /// Why nothing more can be told.
 enum Lost {
     /// The consumer is gone.
     Gone,
+    /// The session was deleted.
+    Deleted,
     /// The session cannot be read any more.
     Session(Problem),
 }
@@ -101,7 +128,7 @@ impl From<axum::Error> for Lost {
 
 impl From<Problem> for Lost {
     fn from(problem: Problem) -> Self {
-        Self::Session(problem)
+        if problem.code == "no_session" { Self::Deleted } else { Self::Session(problem) }
     }
 }
 
@@ -110,6 +137,12 @@ impl Line<'_> {
         let Err(lost) = self.tell_all(story, inbox).await;
         match lost {
             Lost::Gone => Close::Gone,
+            Lost::Deleted => {
+                let (subtype, metadata) = ("session_deleted".to_owned(), Fields::default());
+                // Who is gone meanwhile need not know.
+                self.send(ServerMessage::SessionLifecycle { subtype, metadata }).await.ok();
+                Close::Deleted
+            }
             Lost::Session(problem) => Close::Failed(problem.detail.into()),
         }
     }
@@ -124,8 +157,8 @@ impl Line<'_> {
         }
         self.tell_presence().await?;
         let rest = self.tell_history(&mut story).await?;
-        for message in std::mem::take(&mut story.pending) {
-            self.send(message).await?;
+        for request in std::mem::take(&mut story.pending) {
+            self.send(asked(request)).await?;
         }
         self.tell_waiting().await?;
         if let Some((part, told)) = rest {
@@ -135,11 +168,13 @@ impl Line<'_> {
             let quiet = sleep_until(Instant::now() + QUIET);
             tokio::select! {
                 Some(reply) = inbox.recv() => self.send(reply).await?,
-                part = story.feed.next() => self.tell_part(&part?, 0).await?,
-                Ok(()) = self.changes.changed() => {
-                    self.tell_presence().await?;
-                    self.tell_waiting().await?;
+                part = story.feed.next() => {
+                    let part = part?;
+                    // What waited is said to be sent before its turn is told.
+                    self.tell_news().await?;
+                    self.tell_part(&part, 0).await?;
                 }
+                Ok(()) = self.changes.changed() => self.tell_room().await?,
                 () = quiet => self.sink.send(Message::Ping(Bytes::new())).await?,
             }
         }
@@ -151,6 +186,7 @@ impl Line<'_> {
             let part = story.feed.next().await?;
             let left = usize::try_from(story.count - part.first_offset()).unwrap_or(usize::MAX);
             let past = part.messages().get(..left.min(part.messages().len())).unwrap_or_default();
+            let past = story.history(past, part.first_offset());
             let messages = past.iter().filter_map(|message| serde_json::from_slice(&message.json).ok().map(Json));
             let messages: Vec<_> = messages.collect();
             story.place = part.first_offset() + past.len() as u64;
@@ -177,6 +213,21 @@ impl Line<'_> {
         Ok(self.sink.flush().await?)
     }
 
+    /// What is different in the room, if something may be.
+    async fn tell_news(&mut self) -> Result<(), Lost> {
+        if self.changes.has_changed().unwrap_or_default() {
+            self.changes.mark_unchanged();
+            self.tell_room().await?;
+        }
+        Ok(())
+    }
+
+    async fn tell_room(&mut self) -> Result<(), Lost> {
+        self.tell_presence().await?;
+        self.tell_waiting().await?;
+        if self.room.look().deleted { Err(Lost::Deleted) } else { Ok(()) }
+    }
+
     async fn tell_presence(&mut self) -> Result<(), Lost> {
         let present = self.room.look().present();
         if present != self.present {
@@ -192,8 +243,9 @@ impl Line<'_> {
         let before = std::mem::replace(&mut self.waiting, now.clone());
         let goes_on = |one: &Arc<Waiting>| now.as_ref().is_some_and(|now| now.number == one.number);
         if let Some(ended) = before.as_ref().filter(|before| !goes_on(before)) {
-            let how = ends.iter().find(|(number, _)| *number == ended.number);
-            self.send(how.map_or(Ended::Sent.told(), |(_, how)| how.told())).await?;
+            self.tell_end(ended.number, &ends).await?;
+        } else if let Some(sent) = self.sent.filter(|sent| !matches!(end_of(*sent, &ends), Ended::Sent)) {
+            self.tell_end(sent, &ends).await?;
         }
         match (before.filter(|before| goes_on(before)), now) {
             (None, Some(now)) => self.send(now.told()).await,
@@ -202,10 +254,43 @@ impl Line<'_> {
         }
     }
 
+    async fn tell_end(&mut self, number: u64, ends: &VecDeque<(u64, Ended)>) -> Result<(), Lost> {
+        let how = end_of(number, ends);
+        self.sent = (how == Ended::Sent).then_some(number);
+        self.send(how.told()).await
+    }
+
     async fn send(&mut self, message: ServerMessage) -> Result<(), Lost> {
         let text = text(&Sequenced::from(message));
         Ok(self.sink.send(Message::Text(text.into())).await?)
     }
+}
+
+/// How one that waited ended.
+fn end_of(number: u64, ends: &VecDeque<(u64, Ended)>) -> Ended {
+    ends.iter().find(|(ended, _)| *ended == number).map_or(Ended::Sent, |(_, how)| how.clone())
+}
+
+/// A request that is open, told apart from the history.
+fn asked(request: Permission) -> ServerMessage {
+    let request = Box::new(request);
+    match request.subtype.as_str() {
+        "can_use_tool" => ServerMessage::PermissionRequest { request },
+        _ => ServerMessage::AgentRequest { request },
+    }
+}
+
+/// What is asked in a message, if something is.
+fn asked_in(message: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Asked {
+        request: Named,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        request_id: String,
+    }
+    serde_json::from_slice::<Asked>(message).ok().map(|asked| asked.request.request_id)
 }
 
 fn text(message: &impl Serialize) -> String {

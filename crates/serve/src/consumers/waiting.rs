@@ -3,21 +3,43 @@
 
 use std::{sync::Arc, time::Duration};
 
+use switchboard_agents::Prompt;
 use switchboard_dialects::{
     Surface,
-    consumer::wire::{Consumer, ImageData, ServerMessage, UserInput},
+    consumer::{
+        self,
+        wire::{Consumer, ImageData, ServerMessage, UserInput},
+    },
     usual,
 };
 use switchboard_store::State;
+use tokio::time::Instant;
 
 use super::{
     prompts::prompt,
     room::{Board, Room},
 };
-use crate::{Problem, conversation::Changes, feed::Begin};
+use crate::{
+    Problem,
+    conversation::Changes,
+    feed::{Begin, Head},
+    service::Place,
+};
 
 /// How often we look whether the turn has ended when nothing is told: another process may run the session.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long the turn of a prompt may take to be seen when another process runs the session. Not every prompt has one.
+const SEEN: Duration = Duration::from_secs(10);
+
+/// A prompt that another process was given, and whose turn the log may not show yet.
+#[derive(Clone, Copy)]
+pub struct Given {
+    /// So many turns had ended before.
+    turns: u64,
+    /// So long its turn is waited for.
+    until: Instant,
+}
 
 /// A prompt that waits.
 pub struct Waiting {
@@ -128,11 +150,44 @@ impl Room {
     /// # Errors
     /// If there is no such session any more.
     pub async fn is_busy(&self) -> Result<bool, Problem> {
-        let (service, id) = (self.conversation.service(), self.conversation.id());
+        let (service, id, board) = (self.conversation.service(), self.conversation.id(), self.look());
+        if board.sending {
+            return Ok(true);
+        }
         if let Some(session) = service.engine().session(id) {
             return Ok(session.is_in_turn() && !session.is_over());
         }
-        Ok(matches!(service.stored(id).await?.state, State::Running | State::Waiting))
+        let stored = service.stored(id).await?;
+        let works = matches!(stored.state, State::Running | State::Waiting);
+        match board.given.filter(|given| !works && !stored.state.is_final() && Instant::now() < given.until) {
+            Some(given) => Ok(self.turns().await? <= given.turns),
+            None => Ok(works),
+        }
+    }
+
+    /// Gives the agent a prompt.
+    ///
+    /// # Errors
+    /// If it does not take it, or cannot be started.
+    pub async fn give(&self, prompt: Prompt) -> Result<(), Problem> {
+        let (service, id) = (self.conversation.service(), self.conversation.id());
+        if let Place::Elsewhere(_) = service.place(id).await? {
+            let given = Given { turns: self.turns().await?, until: Instant::now() + SEEN };
+            self.change(|board| board.given = Some(given));
+        }
+        let told = self.conversation.prompt(prompt, &Changes::default()).await;
+        if told.is_err() {
+            self.change(|board| board.given = None);
+        }
+        told
+    }
+
+    /// How many turns have ended, by what the log has.
+    async fn turns(&self) -> Result<u64, Problem> {
+        let (service, id) = (self.conversation.service(), self.conversation.id().clone());
+        let engine = service.engine().clone();
+        let head = service.ask(move |_| Head::of(&engine, &id, usual(Surface::Consumers))).await?;
+        Ok(consumer::state_of(&head.saved).unwrap_or_default().num_turns)
     }
 
     /// Sends what waits when the turn has ended.
@@ -141,16 +196,23 @@ impl Room {
             return self.change(|board| board.end(Ended::Cancelled(Some(problem.detail.into()))));
         }
         let taken = self.change(|board| {
-            board.sending = board.waiting.is_some();
-            board.waiting.clone()
+            let waiting = board.waiting.clone().filter(|_| !board.sending)?;
+            // Said before its turn begins. Should the agent not take it, that is said too.
+            board.end(Ended::Sent);
+            board.sending = true;
+            Some(waiting)
         });
         let Some(waiting) = taken else { return };
         let sent = match prompt(&waiting.input) {
-            Ok(prompt) => self.conversation.prompt(prompt, &Changes::default()).await,
+            Ok(prompt) => self.give(prompt).await,
             Err(problem) => Err(problem),
         };
-        let how = sent.map_or_else(|problem| Ended::Cancelled(Some(problem.detail.into())), |()| Ended::Sent);
-        self.change(|board| board.end(how));
+        self.change(|board| {
+            board.sending = false;
+            if let Err(problem) = sent {
+                board.failed(waiting.number, problem.detail.into());
+            }
+        });
     }
 
     /// Waits until no turn runs, or nothing waits for that any more.
@@ -174,9 +236,9 @@ impl Room {
 }
 
 impl Board {
-    /// The prompt that waits, if it can still be changed.
+    /// The prompt that waits.
     fn open(&self) -> Result<Arc<Waiting>, Problem> {
-        let waiting = self.waiting.clone().filter(|_| !self.sending);
+        let waiting = self.waiting.clone();
         waiting.ok_or_else(|| Problem::conflict("not_queued", "no message waits"))
     }
 }

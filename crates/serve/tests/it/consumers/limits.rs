@@ -1,8 +1,12 @@
 //! What is not understood, too much, or too often: an error, and the connection lives.
 
-use futures_util::SinkExt as _;
+use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
-use tokio_tungstenite::tungstenite::Message;
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    client_async,
+    tungstenite::{Error, Message},
+};
 
 use super::{House, dense};
 
@@ -123,5 +127,34 @@ async fn other_numbers_say_nothing() {
             back.next().await;
         }
         dense(&back.numbers(), seen + 1);
+        let failed = back.heard.iter().find(|message| message["type"] == "resume_failed");
+        assert_eq!(failed.map(|failed| failed["sessionId"].clone()), (seen == 0).then(|| json!(id)), "{query}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_have_no_control_characters() {
+    let house = House::open().await;
+    let id = house.session("text hello").await;
+    for query in ["name=a%00b", "name=a%0Ab", "name=%1B[31m", "consumer=a%0Db", "name="] {
+        let stream = TcpStream::connect(&house.address).await.unwrap();
+        let url = format!("ws://{}/ws/consumers/{id}?{query}", house.address);
+        let Err(Error::Http(answer)) = client_async(url, stream).await else { panic!("{query} was let in") };
+        let body = String::from_utf8(answer.body().clone().unwrap_or_default()).unwrap();
+        assert_eq!((answer.status().as_u16(), body.contains("bad_query")), (400, true), "{query}: {body}");
+    }
+    house.enter(&id, "name=%C3%84da%20L.").await.told("identity").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_there_when_the_session_is_deleted_is_told() {
+    let house = House::open().await;
+    let id = house.session("text hello").await;
+    let mut someone = house.enter(&id, "").await;
+    someone.says("hello").await;
+    assert_eq!(house.rig.delete(&format!("/api/sessions/{id}")).await.status, 204);
+    someone.until(|one| one["type"] == "session_lifecycle" && one["subtype"] == "session_deleted").await;
+    let end = tokio::time::timeout(super::PATIENCE, someone.socket.next()).await.unwrap();
+    let Some(Ok(Message::Close(Some(frame)))) = end else { panic!("{end:?}") };
+    assert_eq!((u16::from(frame.code), frame.reason.as_str()), (1000, "session deleted"));
 }

@@ -135,6 +135,11 @@ impl Someone {
         self.heard.iter().filter(|message| message["seq"].is_u64()).cloned().collect()
     }
 
+    /// Where among all that it was told something is.
+    fn place(&self, wanted: impl Fn(&Value) -> bool) -> usize {
+        self.heard.iter().position(wanted).unwrap_or_else(|| panic!("not in {:#?}", self.heard))
+    }
+
     async fn leave(mut self) -> Vec<Value> {
         self.socket.close(None).await.unwrap();
         self.story()

@@ -25,8 +25,36 @@ async fn a_message_waits_for_the_turn_and_is_sent() {
     assert_eq!(late.told("message_queued").await["content"], "text second try");
     ada.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
     for someone in [&mut ada, &mut ben, &mut late] {
-        someone.told("queued_message_sent").await;
         someone.says("second try").await;
+        let sent = someone.place(|one| one["type"] == "queued_message_sent");
+        let told = someone.place(|one| one["type"] == "user_message" && one["content"] == "text second try");
+        let begun = someone.heard[..told].iter().rposition(|one| one["status"] == "running");
+        assert!(sent < begun.unwrap_or(told), "{:#?}", someone.heard);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_process_was_just_given_is_waited_for() {
+    let house = House::open().await;
+    let there = house.rig.beside();
+    there.listen();
+    let id = there.start_with(json!({ "agentType": "script", "prompt": "text hello", "stay": true })).await;
+    let mut ada = house.enter(&id, "").await;
+    for round in 0..3 {
+        house.rig.until(&id, |view| view["activity"] == "idle").await;
+        let last = format!("round {round}");
+        // Its turn cannot have been seen yet.
+        ada.say(json!({"type": "user_message", "content": format!("approve touch {round}")})).await;
+        ada.say(json!({"type": "queue_message", "content": format!("text {last}")})).await;
+        let asked = ada.ever(|one| one["request"]["command"] == format!("touch {round}")).await;
+        let request = asked["request"]["request_id"].clone();
+        ada.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
+        ada.says(&last).await;
+        let asked = ada.place(|one| one["request"]["request_id"] == request);
+        let told = ada.place(|one| one["type"] == "user_message" && one["content"] == format!("text {last}"));
+        let sent = ada.heard.iter().rposition(|one| one["type"] == "queued_message_sent").unwrap();
+        assert!(asked < sent && sent < told, "{asked} {sent} {told}: {:#?}", ada.heard);
+        assert_eq!(ada.heard[told]["queued"], serde_json::Value::Null);
     }
 }
 

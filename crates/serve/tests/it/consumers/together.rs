@@ -122,6 +122,44 @@ async fn a_question_that_one_answers_is_gone_for_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_newcomer_gets_an_open_question_once() {
+    let house = House::open().await;
+    let (id, request) = house.rig.start_asking("approve touch x").await;
+    let seq = house.enter(&id, "after=0").await.told("permission_request").await["seq"].as_u64().unwrap();
+    let (seen, before) = (format!("after={seq}"), format!("after={}", seq - 1));
+    for (query, seq) in [
+        ("", json!(seq)),
+        ("after=0", json!(seq)),
+        (&before, json!(seq)),
+        ("history=0", json!(null)),
+        (&seen, json!(null)),
+    ] {
+        let mut late = house.enter(&id, query).await;
+        late.say(json!({"type": "presence_query"})).await;
+        let history = late.told("message_history").await;
+        assert!(!history.to_string().contains("permission_request"), "{query}: {history}");
+        assert_eq!(late.told("permission_request").await["seq"], seq, "{query}");
+        late.told("presence_update").await;
+        let numbers = late.numbers();
+        dense(&numbers, numbers.first().copied().unwrap_or(1));
+        let asked = late.heard.iter().filter(|one| one["request"]["request_id"] == json!(request)).count();
+        assert_eq!(asked, 1, "{query}: {:#?}", late.heard);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_is_there_in_two_roles_is_seen_in_both() {
+    let house = House::open().await;
+    let id = house.session("text hello").await;
+    let mut ada = house.enter(&id, "name=Ada&consumer=a").await;
+    ada.told("message_history").await;
+    let _looks = house.enter(&id, "name=Screen&consumer=a&role=observer").await;
+    let all = ada.told("presence_update").await["consumers"].clone();
+    let seen = |at: usize| json!([all[at]["userId"], all[at]["displayName"], all[at]["role"]]);
+    assert_eq!([seen(0), seen(1)], [json!(["a", "Ada", "participant"]), json!(["a", "Screen", "observer"])]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn all_know_who_is_there() {
     let house = House::open().await;
     let id = house.session("text hello").await;
