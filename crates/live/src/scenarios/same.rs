@@ -9,7 +9,7 @@ use switchboard_event::{Body, Dir, Event, Info, NativeBody};
 use crate::trial::Trial;
 
 /// Fields that only Switchboard knows, or that are times.
-const OURS: &[&str] = &["config", "by", "expires_at", "duration_ms", "elapsed_ms", "exit_code", "signal"];
+const OURS: &[&str] = &["config", "by", "decided", "expires_at", "duration_ms", "elapsed_ms", "exit_code", "signal"];
 
 /// A run with all that an agent can do, and its records again.
 pub fn same(trial: &Trial<'_>) -> anyhow::Result<()> {
