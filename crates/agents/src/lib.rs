@@ -11,6 +11,7 @@ mod driver_tests;
 mod framing;
 mod json;
 mod launch;
+mod logs;
 mod mend;
 mod reader;
 mod record;
@@ -36,9 +37,12 @@ pub use driver::{
 pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
+pub use logs::{
+    Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, Skim, Spent,
+};
 pub use mend::Mender;
 pub use reader::{Note, Reader, Start, Why};
 pub use record::{Record, RecordBody};
 pub use scribe::{Ending, Scribe};
-pub use table::{AGENTS, SOURCES, Source, agent, agents, source};
+pub use table::{AGENTS, LOGS, SOURCES, Source, agent, agents, source};
 pub use translator::{Options, Translator};

@@ -1,6 +1,6 @@
 //! The agents and their sources: the only place that names them all. A new agent is one folder and one line here.
 
-use crate::{Agent, Reader, Versions, acp, board, claude, codex, echo, gemini, opencode, script};
+use crate::{Agent, Logs, Reader, Versions, acp, board, claude, codex, echo, gemini, opencode, script};
 
 /// One kind of stream that can be read.
 pub struct Source {
@@ -104,6 +104,9 @@ pub const AGENTS: &[Agent] = &[
     echo::AGENT,
     script::AGENT,
 ];
+
+/// What agents leave on disk, in the order in which they are shown.
+pub const LOGS: &[Logs] = &[];
 
 /// Versions of a program that tells its own when asked in the usual way.
 const fn versions(oldest: &'static str, tested: &'static str) -> Option<Versions> {

@@ -27,6 +27,7 @@ pub enum Command {
     Harness(crate::harness::Harness),
     Acp(Box<crate::acp::Acp>),
     Sessions(crate::sessions::Sessions),
+    Logs(Box<crate::logs::Logs>),
     Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),

@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_engine::StartError;
+use switchboard_logs::LogsError;
 use switchboard_serve::{guard::BadToken, listen::ListenError};
 use switchboard_store::StoreError;
 use thiserror::Error;
@@ -60,6 +61,9 @@ pub enum Failure {
     /// The log of sessions cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The logs of agents, or their index, cannot be used.
+    #[error(transparent)]
+    Logs(#[from] LogsError),
     /// An address could not be had.
     #[error("{}\nhint: {}", .0, .0.hint())]
     Listen(#[from] ListenError),
@@ -88,7 +92,8 @@ impl Failure {
             Self::Token(_) => 2,
             Self::Listen(_) => 4,
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
-            Self::Store(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
+            Self::Logs(LogsError::NoSession(_) | LogsError::Ambiguous { .. } | LogsError::Regex(_)) => 2,
+            Self::Store(_) | Self::Logs(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
         }
     }
 

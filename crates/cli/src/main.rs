@@ -10,6 +10,7 @@ mod failure;
 mod harness;
 mod host;
 mod input;
+mod logs;
 mod offered;
 mod run;
 mod schema;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Harness(args) => harness::run(&args),
         Command::Acp(args) => acp::run(&args),
         Command::Sessions(args) => sessions::run(args),
+        Command::Logs(args) => logs::run(&args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),

@@ -32,6 +32,8 @@ pub struct Watched<'a> {
     pub session: Session,
     follower: Follower,
     events: Vec<Event>,
+    /// How many of the events were looked at: several come at once, and the next wait goes on behind the one it found.
+    seen: usize,
     inside: &'a Inside,
 }
 
@@ -57,7 +59,7 @@ impl Inside {
     /// Starts a session with somebody to answer.
     pub fn start(&self, request: StartRequest) -> anyhow::Result<Watched<'_>> {
         let session = self.runtime.block_on(self.engine.start(request))?;
-        Ok(Watched { follower: session.follow(), session, events: Vec::new(), inside: self })
+        Ok(Watched { follower: session.follow(), session, events: Vec::new(), seen: 0, inside: self })
     }
 
     /// What an agent offers, without a session.
@@ -103,15 +105,17 @@ pub fn answer(request: &RequestOpened, decision: Decision) -> Answer {
 impl Watched<'_> {
     /// Waits for the next event that is wanted.
     pub fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Event) -> Option<T>) -> anyhow::Result<T> {
-        let Self { follower, events, inside, .. } = self;
+        let Self { follower, events, seen, inside, .. } = self;
         let search = async {
             loop {
-                let next = follower.next().await?.context("the session ended before")?;
-                let from = events.len();
-                events.extend(next.events()?);
-                if let Some(found) = events.iter().skip(from).find_map(&wanted) {
-                    return anyhow::Ok(found);
+                while let Some(event) = events.get(*seen) {
+                    *seen += 1;
+                    if let Some(found) = wanted(event) {
+                        return anyhow::Ok(found);
+                    }
                 }
+                let next = follower.next().await?.context("the session ended before")?;
+                events.extend(next.events()?);
             }
         };
         let found = inside.runtime.block_on(async { timeout(PATIENCE, search).await });

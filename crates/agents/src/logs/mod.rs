@@ -1,0 +1,91 @@
+//! What an agent leaves on disk about its sessions: where it lies, in what form, and a quick way through it. Data and
+//! pure functions: an agent's folder knows the shape of its files, and others open them.
+
+mod found;
+mod skim;
+
+use std::path::{Path, PathBuf};
+
+pub use found::{Base, Called, Facts, Found, Kind, Passage, Spent};
+pub use skim::{Depth, Skim};
+
+use crate::Host;
+
+/// The logs of one agent.
+pub struct Logs {
+    /// The agent.
+    pub agent: &'static str,
+    /// The source that reads them, by its name.
+    pub source: &'static str,
+    /// The agent's own folders on this machine, as its variables and the user's home say.
+    pub homes: fn(&dyn Host) -> Vec<PathBuf>,
+    /// The agent's own folders from a user's home on: for homes that were named, or come from another machine.
+    pub below: &'static [&'static str],
+    /// Folders of the agent's own folder that can hold logs: nothing else is looked through.
+    pub folders: &'static [&'static str],
+    /// What a file is, by its path from the agent's own folder on. Nothing for what is no log.
+    pub file: fn(&Path) -> Option<LogFile>,
+    /// A quick way through one file, from its beginning, or from where what it saved was read.
+    pub skim: fn(&LogFile, saved: Option<&[u8]>) -> Box<dyn Skim>,
+    /// After how many days the agent deletes its logs, if it does.
+    pub kept_days: Option<u32>,
+}
+
+/// One file of a log.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    /// How records lie in it.
+    pub form: Form,
+    /// The session, as far as the name says it.
+    pub session: Option<String>,
+    /// The session that it is a part of: the file of a subagent.
+    pub parent: Option<String>,
+    /// The agent has put it away.
+    pub archived: bool,
+    /// The same log can lie in several files, under one name here: the one of the lowest rank is read.
+    pub twin: Option<(String, u8)>,
+}
+
+/// How records lie in a file.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// One a line, and the file only grows.
+    Lines,
+    /// One a line, and later lines change what earlier ones say: what was read is read again when the file has grown.
+    Replayed,
+    /// One a line, compressed by zstd; it does not change.
+    Compressed,
+    /// One JSON document; its parts are the records.
+    Document(fn(&str) -> Vec<String>),
+    /// A SQLite database of many sessions; the queries say what is a record.
+    Database(&'static Queries),
+    /// A session spread over many small JSON files; the function names those that belong to the one it is given.
+    Tree(fn(&dyn Host, &Path) -> Vec<Piece>),
+}
+
+/// How to read sessions out of a database. A record is `{"table":…,"row":…}`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Queries {
+    /// All sessions: their id, and a text that changes when anything in them does.
+    pub sessions: &'static str,
+    /// Each a table's name and the query that gives its rows of one session (`?1`), in the order in which they are read.
+    /// Where a table or a column is missing, the query gives nothing. Columns named `data` hold JSON.
+    pub rows: &'static [(&'static str, &'static str)],
+}
+
+/// A small file that is one record of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What it is: the `table` of the record.
+    pub table: &'static str,
+    /// Where it lies.
+    pub path: PathBuf,
+}
+
+impl LogFile {
+    /// A file of lines that belongs to nobody else.
+    #[must_use]
+    pub fn lines(session: Option<String>) -> Self {
+        Self { form: Form::Lines, session, parent: None, archived: false, twin: None }
+    }
+}

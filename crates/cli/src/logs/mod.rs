@@ -1,0 +1,35 @@
+//! `switchboard logs`: what agents did on this machine, read from what they left on disk.
+
+mod place;
+mod scan;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Read, search, account for and watch what agents did on this machine
+///
+/// Reads the session logs that agents leave on disk, those of Switchboard included. The first command builds an index;
+/// later ones read only what is new.
+#[derive(Args)]
+pub struct Logs {
+    /// What to do
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    place: place::Place,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Scan(scan::Scan),
+}
+
+/// Runs the command.
+pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
+    match &args.command {
+        Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
+    }
+}

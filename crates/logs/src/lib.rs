@@ -1,0 +1,20 @@
+//! What coding agents left on this machine: found, indexed, searched, accounted for. A [`Library`] is all of it; an
+//! agent's own knowledge of its files is in its folder in `switchboard_agents`.
+
+mod ask;
+mod error;
+mod hit;
+mod ledger;
+mod library;
+mod places;
+mod progress;
+mod session;
+
+pub use ask::{Filter, Query, Words};
+pub use error::LogsError;
+pub use hit::{Hit, Hits};
+pub use ledger::{Entry, Ledger, Name};
+pub use library::{Library, Setup};
+pub use places::{Home, homes};
+pub use progress::{Progress, Report, Trouble};
+pub use session::{Kept, Own, Session, Transcript};

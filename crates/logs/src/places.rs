@@ -1,0 +1,43 @@
+//! Where logs may lie: the homes of this machine, or those that were named.
+
+use std::path::{Path, PathBuf};
+
+use switchboard_agents::{Host, LOGS, Logs};
+
+/// A folder of an agent with its logs.
+#[derive(Clone)]
+pub struct Home {
+    /// The agent's logs.
+    pub logs: &'static Logs,
+    /// Its own folder.
+    pub folder: PathBuf,
+    /// The machine that it comes from, if that is another one.
+    pub machine: Option<String>,
+}
+
+/// The agents' folders: those of this machine if none are named. A named home is the home folder of a user, or an
+/// agent's own folder.
+#[must_use]
+pub fn homes(host: &dyn Host, named: &[PathBuf], machine: Option<&str>) -> Vec<Home> {
+    let of_machine = |logs: &'static Logs| if named.is_empty() { (logs.homes)(host) } else { below(logs, named) };
+    let found = LOGS.iter().flat_map(|logs| of_machine(logs).into_iter().map(move |folder| (logs, folder)));
+    let mut homes: Vec<Home> = Vec::new();
+    for (logs, folder) in found {
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let known = homes.iter().any(|home| home.logs.agent == logs.agent && home.folder == folder);
+        if !known && is_home(logs, &folder) {
+            homes.push(Home { logs, folder, machine: machine.map(str::to_owned) });
+        }
+    }
+    homes
+}
+
+fn below(logs: &Logs, named: &[PathBuf]) -> Vec<PathBuf> {
+    let inside = |home: &PathBuf| logs.below.iter().map(|below| home.join(below)).collect::<Vec<_>>();
+    named.iter().flat_map(|home| [inside(home), vec![home.clone()]].concat()).collect()
+}
+
+/// The folder has what the agent keeps its logs in.
+fn is_home(logs: &Logs, folder: &Path) -> bool {
+    logs.folders.iter().any(|inner| folder.join(inner).exists())
+}
