@@ -26,6 +26,11 @@ impl<'a> Json<'a> {
         Self(raw.get())
     }
 
+    /// Looks at a part of what is known to be JSON.
+    pub(crate) fn known(part: &'a str) -> Self {
+        Self(part)
+    }
+
     /// The value as it was written, to keep.
     #[must_use]
     pub fn to_raw(self) -> Box<RawValue> {
@@ -353,7 +358,14 @@ mod tests {
 
     #[test]
     fn text_is_appended_as_it_is_read() {
-        for text in [r#""plain""#, r#""a\"\\\/\n\t\r\b\f\u00e9\ud83d\ude00z""#, r#""x\ud800y""#, r#""\ud800\u0041""#, r#""""#, "7"] {
+        for text in [
+            r#""plain""#,
+            r#""a\"\\\/\n\t\r\b\f\u00e9\ud83d\ude00z""#,
+            r#""x\ud800y""#,
+            r#""\ud800\u0041""#,
+            r#""""#,
+            "7",
+        ] {
             let mut out = "before ".to_owned();
             json(text).append_to(&mut out);
             assert_eq!(out, format!("before {}", json(text).str().unwrap_or_default()), "{text}");

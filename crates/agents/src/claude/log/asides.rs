@@ -3,12 +3,7 @@
 
 use switchboard_event::{Fault, Id, Info, Item, Level, Notice, Origin, Topic, UserMessage};
 
-use super::{
-    super::user,
-    read::Log,
-    threads::Thread,
-    words,
-};
+use super::{super::user, read::Log, threads::Thread, words};
 use crate::{Json, Object, Scribe};
 
 impl Log {

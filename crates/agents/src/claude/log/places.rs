@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::skim::Glance;
-use crate::{Host, LogFile, Logs};
+use crate::{Host, LogFile, Logs, no_root};
 
 /// The logs of Claude Code.
 pub const LOGS: Logs = Logs {
@@ -17,6 +17,7 @@ pub const LOGS: Logs = Logs {
     folders: &["projects"],
     file,
     skim: |file, saved| Box::new(Glance::new(file, saved)),
+    root: no_root,
     kept_days: Some(30),
 };
 

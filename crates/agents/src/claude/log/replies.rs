@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::HashMap;
 use switchboard_event::{Id, Usage};
 
 use super::figures::total;
@@ -43,8 +43,9 @@ impl Replies {
 
     /// A conversation has gone on to another reply, or to another prompt: what waited there is final.
     pub fn over(&mut self, thread: Option<&Id>, next: Option<&str>, scribe: &mut Scribe) {
-        let is_over =
-            |(of, waits): &(Option<Id>, Usage)| of.as_ref() == thread && (next.is_none() || waits.key.as_deref() != next);
+        let is_over = |(of, waits): &(Option<Id>, Usage)| {
+            of.as_ref() == thread && (next.is_none() || waits.key.as_deref() != next)
+        };
         if !self.waiting.iter().any(is_over) {
             return;
         }

@@ -96,13 +96,7 @@ impl Log {
         self.message(fields, content, true, scribe);
     }
 
-    pub(super) fn message(
-        &mut self,
-        fields: &Object<'_>,
-        content: Vec<Content>,
-        synthetic: bool,
-        scribe: &mut Scribe,
-    ) {
+    pub(super) fn message(&mut self, fields: &Object<'_>, content: Vec<Content>, synthetic: bool, scribe: &mut Scribe) {
         let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("message", scribe));
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic, queued: false }));
     }
