@@ -16,6 +16,7 @@ use std::{
 
 pub use database::{Database, sessions_of};
 use switchboard_agents::{Form, Logs};
+pub use tree::mark as tree_mark;
 
 /// Gives the records of a file, from a place in it to its end, and says where it ends. In a file of lines a place is a
 /// byte (of a compressed one, when it is not compressed); in all others, the number of a record. Of a database, `part`
