@@ -9,6 +9,7 @@ mod library;
 mod places;
 mod progress;
 mod session;
+pub mod usage;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
