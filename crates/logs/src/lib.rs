@@ -4,10 +4,13 @@
 mod ask;
 mod error;
 mod hit;
+mod index;
 mod ledger;
 mod library;
 mod places;
 mod progress;
+pub mod read;
+mod scan;
 mod session;
 pub mod usage;
 pub mod when;
