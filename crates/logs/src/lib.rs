@@ -12,6 +12,7 @@ mod progress;
 pub mod read;
 mod scan;
 mod session;
+pub mod usage;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
