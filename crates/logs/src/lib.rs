@@ -4,11 +4,15 @@
 mod ask;
 mod error;
 mod hit;
+mod index;
 mod ledger;
 mod library;
 mod places;
 mod progress;
+pub mod read;
+mod scan;
 mod session;
+pub mod when;
 
 pub use ask::{Filter, Query, Words};
 pub use error::LogsError;
