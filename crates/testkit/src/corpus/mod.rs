@@ -11,6 +11,7 @@
 pub mod agents;
 pub mod calendar;
 pub mod files;
+pub mod hostile;
 pub mod plan;
 pub mod truth;
 pub mod words;
