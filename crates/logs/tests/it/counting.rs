@@ -1,9 +1,6 @@
 //! Each known way to count a reply twice, or not at all, as a test of its own: one session of that kind, and its truth.
 
-use switchboard_testkit::corpus::{
-    agents::{claude, codex, gemini, opencode},
-    files::Corpus,
-};
+use switchboard_testkit::corpus::{agents::opencode, files::Corpus};
 
 use crate::place::{Place, by_day, by_session, ledger};
 
@@ -21,17 +18,19 @@ fn exact(write: impl Fn(&mut Corpus, u64) -> anyhow::Result<()>) {
 macro_rules! cases {
     ($agent:ident: $($name:ident = $case:ident;)*) => {
         mod $agent {
+            use switchboard_testkit::corpus::agents::$agent as shapes;
+
             use super::*;
 
             $(#[test]
             fn $name() {
-                exact(|corpus, seed| $agent::session(corpus, $agent::Case::$case, seed, 40_000));
+                exact(|corpus, seed| shapes::session(corpus, shapes::Case::$case, seed, 40_000));
             })*
 
             #[test]
             fn every_case_has_a_test() {
-                let tested = [$($agent::Case::$case),*];
-                assert!($agent::Case::ALL.iter().all(|case| tested.contains(case)));
+                let tested = [$(shapes::Case::$case),*];
+                assert!(shapes::Case::ALL.iter().all(|case| tested.contains(case)));
             }
         }
     };
