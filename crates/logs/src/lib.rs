@@ -3,6 +3,7 @@
 
 mod ask;
 mod error;
+pub mod export;
 mod hit;
 mod ledger;
 mod library;
