@@ -9,7 +9,9 @@ mod ledger;
 mod library;
 mod places;
 mod progress;
+pub mod read;
 mod session;
+pub mod when;
 
 pub use ask::{Filter, Query, Words};
 pub use error::LogsError;
