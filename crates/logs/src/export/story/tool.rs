@@ -56,7 +56,8 @@ fn named(call: Option<&Call>, otherwise: &str) -> Did {
 /// What it was given, unless it was given nothing.
 fn input(call: Option<&Call>) -> Option<String> {
     let input = call?.input.as_deref()?.get();
-    let pretty = serde_json::from_str::<serde_json::Value>(input).and_then(|value| serde_json::to_string_pretty(&value));
+    let pretty =
+        serde_json::from_str::<serde_json::Value>(input).and_then(|value| serde_json::to_string_pretty(&value));
     Some(pretty.unwrap_or_else(|_| input.to_owned())).filter(|input| !matches!(input.as_str(), "{}" | "null" | ""))
 }
 
