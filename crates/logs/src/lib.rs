@@ -11,6 +11,7 @@ mod places;
 mod progress;
 pub mod read;
 mod session;
+mod view;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
@@ -21,3 +22,4 @@ pub use library::{Library, Setup};
 pub use places::{Home, homes};
 pub use progress::{Progress, Report, Trouble};
 pub use session::{Kept, Own, Session, Transcript};
+pub use view::{HitView, OwnView, SessionView};

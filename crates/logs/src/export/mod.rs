@@ -3,6 +3,7 @@
 pub mod csv;
 mod figures;
 pub mod html;
+pub mod kept;
 pub mod markdown;
 mod plain;
 mod redact;
