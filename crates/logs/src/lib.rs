@@ -8,6 +8,7 @@ mod ledger;
 mod library;
 mod places;
 mod progress;
+pub mod read;
 mod session;
 
 pub use ask::{Filter, Query, Words};
