@@ -6,6 +6,7 @@ mod error;
 mod hit;
 mod ledger;
 mod library;
+pub mod live;
 mod places;
 mod progress;
 pub mod read;

@@ -2,11 +2,12 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 use switchboard_agents::LogFile;
+use switchboard_event::Timestamp;
 
 use super::ears::Ears;
 use crate::Home;
@@ -20,7 +21,7 @@ pub struct Found {
     /// Where it lies.
     pub path: PathBuf,
     /// When it was written.
-    pub written: SystemTime,
+    pub written: Timestamp,
 }
 
 /// Looks through all homes, and listens to all folders on the way.
@@ -62,5 +63,6 @@ pub fn homes_of(homes: &[Home], path: &Path) -> Vec<usize> {
 fn log(homes: &[Home], number: usize, path: &Path, meta: &fs::Metadata) -> Option<Found> {
     let home = homes.get(number)?;
     let file = (home.logs.file)(path.strip_prefix(&home.folder).ok()?)?;
-    Some(Found { home: number, file, path: path.to_owned(), written: meta.modified().ok()? })
+    let written = Timestamp::from_micros(meta.mtime() * 1_000_000 + meta.mtime_nsec() / 1_000)?;
+    Some(Found { home: number, file, path: path.to_owned(), written })
 }

@@ -3,10 +3,13 @@
 
 mod doing;
 mod ears;
+mod followed;
 mod ground;
+mod growth;
 mod own;
 mod running;
 mod tail;
+mod together;
 mod watcher;
 
 pub use doing::Activity;

@@ -11,9 +11,6 @@ use super::{doing::Doing, running::Running};
 /// So much is read at once.
 const PAGE: Page = Page { after: 0, limit: 10_000, max_bytes: 16 << 20 };
 
-/// Of a long session, its last events say what it is doing.
-const LAST: u64 = 2_000;
-
 /// The sessions that Switchboard runs.
 pub struct Own {
     log: Arc<dyn Log>,
@@ -35,8 +32,13 @@ impl Own {
         Self { log, known: HashMap::new() }
     }
 
-    /// Reads what is new. Says which sessions changed, with the events of the one that is followed.
-    pub fn read(&mut self, followed: impl Fn(&Session) -> bool) -> Vec<(Session, Vec<Event>)> {
+    /// The agents' own ids of the sessions.
+    pub fn agent_sessions(&self) -> impl Iterator<Item = String> {
+        self.known.values().filter_map(|known| known.session.agent_session.as_ref().map(ToString::to_string))
+    }
+
+    /// Reads what is new. Says which sessions changed, with their events if those are wanted.
+    pub fn read(&mut self, events: bool) -> Vec<(Session, Vec<Event>)> {
         let filter = Filter { states: State::OPEN.to_vec(), ..Filter::default() };
         // A log that cannot be read now can be read later.
         let Ok(open) = self.log.sessions(&filter) else { return Vec::new() };
@@ -46,8 +48,7 @@ impl Own {
         let looked: Vec<Session> = open.iter().cloned().chain(ended).collect();
         let mut changed = Vec::new();
         for session in looked {
-            let follow = followed(&session);
-            if let Some(events) = self.one(&session, follow) {
+            if let Some(events) = self.one(&session, events) {
                 changed.push((session, events));
             }
         }
@@ -80,7 +81,6 @@ impl Own {
 
 impl Known {
     fn new(session: Session) -> Self {
-        let seen = session.head.saturating_sub(LAST);
         let facts = Facts {
             session: session.agent_session.as_ref().map(ToString::to_string),
             cwd: Some(session.cwd.clone()),
@@ -89,7 +89,7 @@ impl Known {
             began: Some(session.created),
             ..Facts::default()
         };
-        Self { session, seen, doing: Doing::default(), facts, spent: HashMap::new() }
+        Self { session, seen: 0, doing: Doing::default(), facts, spent: HashMap::new() }
     }
 
     fn see(&mut self, event: &Event) {
@@ -105,8 +105,8 @@ impl Known {
             model: info.model.clone(),
             title: info.title.clone(),
             version: info.version.clone(),
-            context_used: context.map(|context| context.used),
-            context_size: context.map(|context| context.size),
+            context_used: context.and_then(|context| context.used),
+            context_size: context.and_then(|context| context.size),
             ..Facts::default()
         });
     }

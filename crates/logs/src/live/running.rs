@@ -37,6 +37,12 @@ pub struct Running {
 }
 
 impl Running {
+    /// An id, the beginning of one, or Switchboard's, can mean it.
+    #[must_use]
+    pub fn is(&self, id: &str) -> bool {
+        self.id.starts_with(id) || self.own.as_ref().is_some_and(|own| own.starts_with(id))
+    }
+
     /// All tokens, of every kind.
     #[must_use]
     pub fn tokens(&self) -> u64 {

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::value::RawValue;
 use switchboard_agents::{
-    Depth, Facts, Form, Found, Json, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
+    Depth, Facts, Form, Finds, Json, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
 };
 use switchboard_event::{Dir, Event, Id, Timestamp};
 
@@ -89,9 +89,9 @@ impl Tail {
         self.file.parent.as_deref().or(self.known.facts.parent.as_deref())
     }
 
-    /// An id, or the beginning of one, can mean this log.
-    pub fn is_meant(&self, id: &str) -> bool {
-        self.parent().is_none() && self.session().starts_with(id)
+    /// It is a session of a database.
+    pub fn is_part(&self) -> bool {
+        self.part.is_some()
     }
 
     /// All of it has to be read when something is new.
@@ -129,7 +129,7 @@ impl Tail {
         self.forget();
         let mut events = Vec::new();
         self.records(0, now, &mut events)?;
-        let (mut found, mut changed) = (Found::default(), false);
+        let (mut found, mut changed) = (Finds::default(), false);
         self.skim.end(&mut found);
         self.known.learn(found);
         for event in events {
@@ -163,7 +163,7 @@ impl Tail {
         let text = std::str::from_utf8(bytes);
         let json = text.ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
         if let Some(raw) = json {
-            let mut found = Found::default();
+            let mut found = Finds::default();
             self.skim.record(Json::of(raw), depth, &mut found);
             self.known.learn(found);
         }
@@ -206,7 +206,7 @@ impl Tail {
 }
 
 impl Known {
-    fn learn(&mut self, found: Found) {
+    fn learn(&mut self, found: Finds) {
         self.facts.learn(found.facts);
         for spent in found.spent {
             self.spend(spent);
