@@ -4,13 +4,16 @@
 mod ask;
 mod error;
 mod hit;
+mod index;
 mod ledger;
 mod library;
 pub mod live;
 mod places;
 mod progress;
 pub mod read;
+mod scan;
 mod session;
+pub mod when;
 
 pub use ask::{Filter, Query, Words};
 pub use error::LogsError;

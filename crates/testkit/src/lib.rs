@@ -18,6 +18,7 @@ pub mod play;
 pub mod recording;
 pub mod rpc;
 pub mod said;
+pub mod skimmed;
 pub mod stage;
 pub mod text;
 pub mod wire;

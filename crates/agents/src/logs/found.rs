@@ -1,5 +1,6 @@
 //! What is found in a log: facts about the session, tokens, passages of text.
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 
 /// What one record, or several, gave.
@@ -142,7 +143,8 @@ impl Kind {
 }
 
 /// What is known about a session. What is `None` is not known, or not news.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Facts {
     /// Its id.
     pub session: Option<String>,
@@ -177,7 +179,7 @@ pub struct Facts {
 }
 
 /// Where the history of a session is that began as a copy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
     /// The session.
     pub session: String,

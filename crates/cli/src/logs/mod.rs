@@ -1,7 +1,10 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
+mod filter;
 mod place;
 mod scan;
+mod times;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -25,11 +28,13 @@ pub struct Logs {
 #[derive(Subcommand)]
 enum Command {
     Scan(scan::Scan),
+    Usage(Box<usage::Usage>),
 }
 
 /// Runs the command.
 pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
     }
 }

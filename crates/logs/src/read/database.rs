@@ -2,6 +2,7 @@
 //! nothing is written, not even the files that SQLite likes to have beside a database.
 
 use std::{
+    collections::HashSet,
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
-use switchboard_agents::Queries;
+use switchboard_agents::{Queries, Rows};
 
 /// How long to wait for an agent that holds its database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -55,11 +56,16 @@ impl Database {
     /// # Errors
     /// If it cannot be read.
     pub fn sessions(&self, queries: &Queries) -> io::Result<Vec<(String, String)>> {
-        let mut sessions = Vec::new();
-        self.query(queries.sessions, &[], &mut |row| {
-            sessions.push((row.get(0)?, text(row.get_ref(1)?)));
-            Ok(())
-        })?;
+        let (mut sessions, mut known) = (Vec::new(), HashSet::new());
+        for query in queries.sessions {
+            self.query(query, None, &mut |row| {
+                let id = text(value(row, 0)?);
+                if known.insert(id.clone()) {
+                    sessions.push((id, text(value(row, 1)?)));
+                }
+                Ok(())
+            })?;
+        }
         self.is_still()?;
         Ok(sessions)
     }
@@ -77,35 +83,37 @@ impl Database {
     ) -> io::Result<u64> {
         let snapshot = self.connection.unchecked_transaction().map_err(|error| failed(&error))?;
         let mut number = 0;
-        for (table, query) in queries.rows {
-            self.query(query, &[&session], &mut |row| {
-                if number >= from {
-                    each(number, record(table, row)?.as_bytes());
-                }
-                number += 1;
-                Ok(())
-            })?;
-        }
+        let mut give = |record: &str| {
+            if number >= from {
+                each(number, record.as_bytes());
+            }
+            number += 1;
+        };
+        queries.rows.iter().try_for_each(|rows| self.rows(rows, session, &mut give))?;
         drop(snapshot);
         self.is_still()?;
         Ok(number.max(from))
     }
 
+    /// Gives rows, and after each of them those that belong to it.
+    fn rows(&self, rows: &Rows, of: &str, give: &mut dyn FnMut(&str)) -> io::Result<()> {
+        self.query(rows.query, Some(of), &mut |row| {
+            give(&record(rows.table, row)?);
+            let id = text(value(row, 0)?);
+            rows.each.iter().try_for_each(|rows| self.rows(rows, &id, give))
+        })
+    }
+
     /// Asks for rows. Where a table or a column is missing, there are none.
-    fn query(
-        &self,
-        query: &str,
-        values: &[&dyn rusqlite::ToSql],
-        each: &mut dyn FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> io::Result<()> {
+    fn query(&self, query: &str, of: Option<&str>, each: &mut dyn FnMut(&Row<'_>) -> io::Result<()>) -> io::Result<()> {
         let mut statement = match self.connection.prepare_cached(query) {
             Ok(statement) => statement,
             Err(error) if is_missing(&error) => return Ok(()),
             Err(error) => return Err(failed(&error)),
         };
-        let mut rows = statement.query(values).map_err(|error| failed(&error))?;
+        let mut rows = statement.query(rusqlite::params_from_iter(of)).map_err(|error| failed(&error))?;
         while let Some(row) = rows.next().map_err(|error| failed(&error))? {
-            each(row).map_err(|error| failed(&error))?;
+            each(row)?;
         }
         Ok(())
     }
@@ -172,7 +180,7 @@ fn failed(error: &rusqlite::Error) -> io::Error {
 }
 
 /// A row as a record: its columns by their names. What a column named `data` holds is JSON already.
-fn record(table: &str, row: &Row<'_>) -> rusqlite::Result<String> {
+fn record(table: &str, row: &Row<'_>) -> io::Result<String> {
     let mut record = format!("{{\"table\":{},\"row\":{{", quoted(table));
     for (number, name) in row.as_ref().column_names().enumerate() {
         if number > 0 {
@@ -180,13 +188,17 @@ fn record(table: &str, row: &Row<'_>) -> rusqlite::Result<String> {
         }
         record.push_str(&quoted(name));
         record.push(':');
-        let value = row.get_ref(number)?;
+        let value = value(row, number)?;
         let inner = text(value);
         let is_json = name == "data" && serde_json::from_str::<&serde_json::value::RawValue>(&inner).is_ok();
         record.push_str(&if is_json { inner } else { json(value, &inner) });
     }
     record.push_str("}}");
     Ok(record)
+}
+
+fn value<'a>(row: &'a Row<'_>, column: usize) -> io::Result<ValueRef<'a>> {
+    row.get_ref(column).map_err(|error| failed(&error))
 }
 
 fn json(value: ValueRef<'_>, text: &str) -> String {

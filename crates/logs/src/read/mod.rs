@@ -15,7 +15,8 @@ use std::{
 };
 
 pub use database::{Database, sessions_of};
-use switchboard_agents::Form;
+use switchboard_agents::{Form, Logs};
+pub use tree::mark as tree_mark;
 
 /// Gives the records of a file, from a place in it to its end, and says where it ends. In a file of lines a place is a
 /// byte (of a compressed one, when it is not compressed); in all others, the number of a record. Of a database, `part`
@@ -44,4 +45,10 @@ pub fn records(
         Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, each),
         Form::Tree(pieces) => tree::read(path, *pieces, from, each),
     }
+}
+
+/// The folder that was worked in, where the agent has written it beside a log.
+#[must_use]
+pub fn root(logs: &Logs, path: &Path) -> Option<String> {
+    (logs.root)(&disk::Disk, path)
 }

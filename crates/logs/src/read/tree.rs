@@ -1,6 +1,6 @@
 //! A session that is spread over many small files, each of them a record.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
 use switchboard_agents::{Host, Piece};
 
@@ -28,6 +28,20 @@ pub fn read(
         number += 1;
     }
     broken.map_or(Ok(number.max(from)), Err)
+}
+
+/// What changes whenever one of the pieces does.
+///
+/// # Errors
+/// If the session's own file is not there.
+pub fn mark(path: &Path, pieces: fn(&dyn Host, &Path) -> Vec<Piece>) -> io::Result<String> {
+    fs::metadata(path)?;
+    let (mut count, mut bytes, mut last) = (0_u64, 0_u64, (0, 0));
+    for meta in pieces(&Disk, path).iter().filter_map(|piece| fs::metadata(&piece.path).ok()) {
+        (count, bytes) = (count + 1, bytes + meta.size());
+        last = last.max((meta.mtime(), meta.mtime_nsec()));
+    }
+    Ok(format!("{count}.{bytes}.{}.{}", last.0, last.1))
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
