@@ -5,6 +5,7 @@ mod place;
 mod scan;
 mod times;
 mod usage;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ pub struct Logs {
 enum Command {
     Scan(scan::Scan),
     Usage(Box<usage::Usage>),
+    Watch(watch::Watch),
 }
 
 /// Runs the command.
@@ -36,5 +38,6 @@ pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Watch(watch) => watch::run(watch, &args.place),
     }
 }

@@ -129,7 +129,8 @@ impl Watcher {
     /// Of what could be the only session, the one that is. Nothing else is followed.
     pub(super) fn find_only(&mut self) -> Result<(), LogsError> {
         let Some(only) = self.setup.only.clone() else { return Ok(()) };
-        let mut found: Vec<String> = self.running().into_iter().filter(|session| session.is(&only)).map(|s| s.id).collect();
+        let mut found: Vec<String> =
+            self.running().into_iter().filter(|session| session.is(&only)).map(|s| s.id).collect();
         found.sort();
         found.dedup();
         match found.as_slice() {
@@ -149,8 +150,11 @@ impl Watcher {
     /// What was read when it was found.
     pub(super) fn keep_first(&mut self, changes: Vec<Change>) {
         let only = self.setup.only.clone();
-        let events: Vec<Event> =
-            changes.into_iter().filter(|change| Some(&change.id) == only.as_ref()).flat_map(|change| change.events).collect();
+        let events: Vec<Event> = changes
+            .into_iter()
+            .filter(|change| Some(&change.id) == only.as_ref())
+            .flat_map(|change| change.events)
+            .collect();
         self.first = events;
     }
 }

@@ -46,9 +46,8 @@ impl Running {
     /// All tokens, of every kind.
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        let all = |spent: &Spent| {
-            spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h
-        };
+        let all =
+            |spent: &Spent| spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h;
         self.spent.iter().map(all).sum()
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::value::RawValue;
 use switchboard_agents::{
-    Depth, Facts, Form, Finds, Json, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
+    Depth, Facts, Finds, Form, Json, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
 };
 use switchboard_event::{Dir, Event, Id, Timestamp};
 
@@ -215,7 +215,8 @@ impl Known {
 
     /// Of what has the same key, the largest counts.
     fn spend(&mut self, spent: Spent) {
-        let total = |spent: &Spent| spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h;
+        let total =
+            |spent: &Spent| spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h;
         match self.spent.get_mut(&spent.key) {
             Some(known) if known.copied && !spent.copied => *known = spent,
             Some(known) if total(known) < total(&spent) && (known.copied || !spent.copied) => *known = spent,

@@ -60,9 +60,8 @@ impl<'a> Session<'a> {
     fn running(&self, id: String, agent: &str, now: switchboard_event::Timestamp) -> Running {
         let logs = || self.main.iter().chain(&self.subagents);
         let updated = logs().map(|log| log.updated).max().unwrap_or_default();
-        let is_busy = |log: &&&Followed| {
-            log.tail.known().doing.activity().is_busy() && now.millis_since(log.updated) < QUIET_MS
-        };
+        let is_busy =
+            |log: &&&Followed| log.tail.known().doing.activity().is_busy() && now.millis_since(log.updated) < QUIET_MS;
         let busiest = self.subagents.iter().filter(is_busy).max_by_key(|log| log.updated);
         let known = self.main.or(self.subagents.first().copied()).map(|log| (log, log.tail.known()));
         let mut facts = known.map(|(_, known)| known.facts.clone()).unwrap_or_default();

@@ -6,12 +6,20 @@ mod one;
 mod row;
 mod table;
 
-use std::{io, io::Write as _, process::ExitCode, sync::Arc, thread, time::Duration};
+use std::{
+    io::{self, Read as _, Write as _},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 use clap::Args;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
-    iterator::Signals,
+    low_level::pipe,
 };
 use switchboard_dialects::Dialect;
 use switchboard_logs::live::{Setup, Stopper, Watcher};
@@ -74,7 +82,7 @@ fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>) -> Result
 }
 
 /// Switchboard's own sessions, where they can be read.
-fn own(place: &Place) -> Result<Option<(Arc<dyn Log>, std::path::PathBuf)>, Failure> {
+fn own(place: &Place) -> Result<Option<(Arc<dyn Log>, PathBuf)>, Failure> {
     let folder = place.data()?;
     match Store::open(&folder, &Options::default()) {
         Ok(store) => Ok(Some((Arc::new(store), folder))),
@@ -87,10 +95,13 @@ fn own(place: &Place) -> Result<Option<(Arc<dyn Log>, std::path::PathBuf)>, Fail
 
 /// Ctrl-C and its like end the watching, in good order.
 fn stop_by_signals(stopper: Stopper) -> Result<(), Failure> {
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
-    let mut signals = signals.map_err(|cause| Failure::Machine(format!("cannot hear signals: {cause}")))?;
+    let deaf = |cause: io::Error| Failure::Machine(format!("cannot hear signals: {cause}"));
+    let (mut heard, told) = UnixStream::pair().map_err(deaf)?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        pipe::register(signal, told.try_clone().map_err(deaf)?).map_err(deaf)?;
+    }
     thread::spawn(move || {
-        if signals.forever().next().is_some() {
+        if heard.read_exact(&mut [0]).is_ok() {
             stopper.stop();
         }
     });

@@ -1,7 +1,7 @@
 //! One session in detail: what happens, as it happens.
 
 use std::{
-    io::{self, Write as _},
+    io,
     time::{Duration, Instant},
 };
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use switchboard_event::{Id, Timestamp};
 use switchboard_logs::live::{Activity, Running};
 
-use crate::view::{clean, heading};
+use crate::view::{self, clean};
 
 /// A session as `--json` writes it.
 #[derive(Serialize)]
@@ -91,11 +91,7 @@ pub fn cost(session: &Running) -> Option<f64> {
 /// A tool and what it works on, or what is asked.
 fn work(activity: &Activity, cwd: Option<&str>) -> Option<(String, String)> {
     match activity {
-        Activity::Tool(item) => {
-            let heading = heading(item, cwd)?;
-            let name = [heading.kind, &heading.name].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
-            Some((clean::line(&name.join(" ")), clean::line(&heading.about)))
-        }
+        Activity::Tool(item) => Some(view::work(item, cwd)),
         Activity::Asking(title) => Some((String::new(), clean::line(title))),
         _ => None,
     }

@@ -155,9 +155,11 @@ fn context(session: &Running) -> String {
 }
 
 fn context_style(session: &Running) -> Style {
-    let full = session.facts.context_used.zip(session.facts.context_size).is_some_and(|(used, size)| {
-        size > 0 && used.saturating_mul(10) >= size.saturating_mul(8)
-    });
+    let full = session
+        .facts
+        .context_used
+        .zip(session.facts.context_size)
+        .is_some_and(|(used, size)| size > 0 && used.saturating_mul(10) >= size.saturating_mul(8));
     if full { YELLOW } else { PLAIN }
 }
 
