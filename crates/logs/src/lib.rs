@@ -3,6 +3,7 @@
 
 mod ask;
 mod error;
+pub mod export;
 mod hit;
 mod index;
 mod ledger;
@@ -13,6 +14,7 @@ mod progress;
 pub mod read;
 mod scan;
 mod session;
+mod view;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
@@ -23,3 +25,4 @@ pub use library::{Library, Setup};
 pub use places::{Home, homes};
 pub use progress::{Progress, Report, Trouble};
 pub use session::{Kept, Own, Session, Transcript};
+pub use view::{HitView, OwnView, SessionView};
