@@ -6,6 +6,8 @@ mod agents;
 mod approvals;
 mod consumers;
 mod events;
+mod found;
+mod logs;
 mod operation;
 mod sessions;
 mod steering;
@@ -33,6 +35,8 @@ pub const GROUPS: &[&[Operation]] = &[
     consumers::OPERATIONS,
     steering::OPERATIONS,
     approvals::OPERATIONS,
+    logs::OPERATIONS,
+    found::OPERATIONS,
     agents::OPERATIONS,
     about::OPERATIONS,
 ];
