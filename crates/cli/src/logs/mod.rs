@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+pub use place::Place;
+
 use crate::failure::Failure;
 
 /// Read, search, account for and watch what agents did on this machine

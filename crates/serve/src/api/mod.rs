@@ -12,6 +12,7 @@ mod operation;
 mod sessions;
 mod steering;
 mod streams;
+mod usage;
 
 use std::time::Instant;
 
@@ -36,6 +37,7 @@ pub const GROUPS: &[&[Operation]] = &[
     steering::OPERATIONS,
     approvals::OPERATIONS,
     logs::OPERATIONS,
+    usage::OPERATIONS,
     found::OPERATIONS,
     agents::OPERATIONS,
     about::OPERATIONS,

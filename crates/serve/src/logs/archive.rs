@@ -135,10 +135,10 @@ impl Archive {
     }
 
     async fn keep_on(self) {
-        let mut library = None;
+        let mut library: Option<Library> = None;
         loop {
-            let inner = self.0.clone();
-            let kept = spawn_blocking(move || inner.refresh(library)).await;
+            let (inner, known) = (self.0.clone(), library.take());
+            let kept = spawn_blocking(move || inner.refresh(known)).await;
             let problem = match kept {
                 Ok(Ok(kept)) => {
                     library = Some(kept);

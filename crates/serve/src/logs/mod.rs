@@ -7,4 +7,4 @@ mod transcript;
 
 pub use archive::Archive;
 pub use ask::{Said, agent_names, count, zone};
-pub use transcript::{events, page};
+pub use transcript::page;

@@ -24,7 +24,7 @@ pub struct Page {
 ///
 /// # Errors
 /// If neither can be read.
-pub fn events(library: &Library, session: &Session) -> Result<(Vec<Event>, bool), Problem> {
+fn events(library: &Library, session: &Session) -> Result<(Vec<Event>, bool), Problem> {
     Ok(match library.transcript(session)? {
         Transcript::Events(events) => (events, false),
         Transcript::Kept(kept) => (export::kept::events(session, &kept), true),
