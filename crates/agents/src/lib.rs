@@ -38,7 +38,8 @@ pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
 pub use logs::{
-    Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, Skim, Spent,
+    Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, Rows, Skim, Spent,
+    no_root,
 };
 pub use mend::Mender;
 pub use reader::{Note, Reader, Start, Why};

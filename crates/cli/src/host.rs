@@ -22,6 +22,11 @@ pub fn now() -> Timestamp {
     Timestamp::from_micros(jiff::Timestamp::now().as_microsecond()).unwrap_or_default()
 }
 
+/// The system's time zone; UTC if it does not say.
+pub fn zone() -> jiff::tz::TimeZone {
+    jiff::tz::TimeZone::system()
+}
+
 /// An id that nothing else has.
 pub fn fresh_id() -> Id {
     Id::from(uuid::Uuid::now_v7().to_string())

@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod clis;
+pub mod corpus;
 pub mod dice;
 pub mod editor;
 pub mod fake;
@@ -18,6 +19,7 @@ pub mod play;
 pub mod recording;
 pub mod rpc;
 pub mod said;
+pub mod skimmed;
 pub mod stage;
 pub mod text;
 pub mod wire;

@@ -1,5 +1,6 @@
 //! The recordings: `crates/agents/src/AGENT/testdata/KIND/*.jsonl`. The kind `live` belongs to the source that is
-//! called like the folder, any other kind to `AGENT:KIND`.
+//! called like the folder, any other kind to `AGENT:KIND`. The folder `log` stands for the agent's own folder: session
+//! logs lie in it where the agent puts them, and each is played as the records it holds, whatever its form.
 
 use std::{
     ffi::OsStr,
@@ -8,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use switchboard_agents::Source;
+use switchboard_agents::{Form, LOGS, LogFile, Logs, Source};
 
 use crate::repository;
 
@@ -19,14 +20,16 @@ pub struct Recording {
     pub source: &'static Source,
     /// The folder it lies in: `live`, or what follows the colon of the source.
     pub kind: String,
-    /// The name of the file, without `.jsonl`.
+    /// The name of the file, without `.jsonl`; folders on the way to it are in it, with dots.
     pub name: String,
     /// The file.
     pub path: PathBuf,
     /// The agent's `testdata` folder.
     pub testdata: PathBuf,
-    /// What the file holds.
+    /// What the file holds, one record a line.
     pub bytes: Vec<u8>,
+    /// What the file is among the agent's logs; only session logs are something.
+    pub log: Option<(&'static Logs, LogFile)>,
 }
 
 impl fmt::Display for Recording {
@@ -57,7 +60,7 @@ pub fn recordings() -> anyhow::Result<Vec<Recording>> {
         for kind in folders(&testdata)?.iter().filter(|kind| file_name(kind) != "snapshots") {
             let source = source_of(&file_name(&agent), &file_name(kind))
                 .with_context(|| format!("{} belongs to no source", kind.display()))?;
-            for file in entries(kind)?.into_iter().filter(|file| is_recording(file)) {
+            for file in files(kind)?.into_iter().filter(|file| is_recording(source, kind, file)) {
                 found.push(read(source, &testdata, kind, &file)?);
             }
         }
@@ -77,18 +80,57 @@ fn source_of(agent: &str, kind: &str) -> Option<&'static Source> {
 }
 
 fn read(source: &'static Source, testdata: &Path, kind: &Path, file: &Path) -> anyhow::Result<Recording> {
+    let place = file.strip_prefix(kind).unwrap_or(file);
+    let log = log_of(source, place);
+    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(Recording {
         source,
         kind: file_name(kind),
-        name: file_name(file).trim_end_matches(".jsonl").to_owned(),
+        name: place.to_string_lossy().trim_end_matches(".jsonl").replace('/', "."),
         path: file.to_owned(),
         testdata: testdata.to_owned(),
-        bytes: fs::read(file).with_context(|| format!("cannot read {}", file.display()))?,
+        bytes: as_lines(log.as_ref().map(|(_, file)| file.form), bytes)?,
+        log,
     })
 }
 
-fn is_recording(file: &Path) -> bool {
-    file.is_file() && matches!(file.extension().and_then(OsStr::to_str), Some("jsonl" | "txt"))
+/// What a file is among the logs of its agent. One that lies where the agent would put none holds records, one a line.
+fn log_of(source: &Source, place: &Path) -> Option<(&'static Logs, LogFile)> {
+    let logs = LOGS.iter().find(|logs| logs.source == source.name)?;
+    Some((logs, (logs.file)(place).unwrap_or_else(|| LogFile::lines(None))))
+}
+
+/// The records of a file, one a line.
+fn as_lines(form: Option<Form>, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    match form {
+        Some(Form::Document(parts)) => {
+            let line = |part: String| part.replace(['\n', '\r'], " ") + "\n";
+            Ok(parts(&String::from_utf8_lossy(&bytes)).into_iter().map(line).collect::<String>().into_bytes())
+        }
+        Some(Form::Compressed) => zstd::decode_all(&*bytes).context("not compressed by zstd"),
+        _ => Ok(bytes),
+    }
+}
+
+/// Of other files only those that are logs.
+fn is_recording(source: &Source, kind: &Path, file: &Path) -> bool {
+    let is_log = || {
+        let place = file.strip_prefix(kind).unwrap_or(file);
+        LOGS.iter().any(|logs| logs.source == source.name && (logs.file)(place).is_some())
+    };
+    matches!(file.extension().and_then(OsStr::to_str), Some("jsonl" | "txt")) || is_log()
+}
+
+/// The files in a folder and in those below it, sorted.
+fn files(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in entries(of)? {
+        match entry.is_dir() {
+            true => found.extend(files(&entry)?),
+            false => found.push(entry),
+        }
+    }
+    Ok(found)
 }
 
 /// The folders in a folder, sorted.

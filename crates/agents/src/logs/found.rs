@@ -1,5 +1,6 @@
 //! What is found in a log: facts about the session, tokens, passages of text.
 
+use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 
 /// What one record, or several, gave.
@@ -28,6 +29,16 @@ impl Found {
         self.text.push_str(text);
         let (end, tool) = (self.text.len(), tool.map(str::to_owned));
         self.passages.push(Passage { kind, at, tool, end });
+    }
+
+    /// Adds a passage that is written straight to where texts are. Nothing was said where nothing is written.
+    pub fn compose(&mut self, kind: Kind, at: Option<Timestamp>, tool: Option<&str>, write: impl FnOnce(&mut String)) {
+        let before = self.text.len();
+        write(&mut self.text);
+        let (end, tool) = (self.text.len(), tool.map(str::to_owned));
+        if end > before {
+            self.passages.push(Passage { kind, at, tool, end });
+        }
     }
 }
 
@@ -142,7 +153,8 @@ impl Kind {
 }
 
 /// What is known about a session. What is `None` is not known, or not news.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Facts {
     /// Its id.
     pub session: Option<String>,
@@ -177,7 +189,7 @@ pub struct Facts {
 }
 
 /// Where the history of a session is that began as a copy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
     /// The session.
     pub session: String,

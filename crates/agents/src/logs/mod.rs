@@ -2,11 +2,13 @@
 //! pure functions: an agent's folder knows the shape of its files, and others open them.
 
 mod found;
+mod of_events;
 mod skim;
 
 use std::path::{Path, PathBuf};
 
 pub use found::{Base, Called, Facts, Found, Kind, Passage, Spent};
+pub(crate) use of_events::{OfEvents, Ways};
 pub use skim::{Depth, Skim};
 
 use crate::Host;
@@ -27,8 +29,16 @@ pub struct Logs {
     pub file: fn(&Path) -> Option<LogFile>,
     /// A quick way through one file, from its beginning, or from where what it saved was read.
     pub skim: fn(&LogFile, saved: Option<&[u8]>) -> Box<dyn Skim>,
+    /// The folder that was worked in, for agents that write it beside a log (of this path) and not in it: see [`no_root`].
+    pub root: fn(&dyn Host, &Path) -> Option<String>,
     /// After how many days the agent deletes its logs, if it does.
     pub kept_days: Option<u32>,
+}
+
+/// For agents whose logs say themselves where they worked.
+#[must_use]
+pub fn no_root(_: &dyn Host, _: &Path) -> Option<String> {
+    None
 }
 
 /// One file of a log.
@@ -63,14 +73,26 @@ pub enum Form {
     Tree(fn(&dyn Host, &Path) -> Vec<Piece>),
 }
 
-/// How to read sessions out of a database. A record is `{"table":…,"row":…}`.
+/// How to read sessions out of a database. A record is `{"table":…,"row":…}`. Where a table or a column is missing, a
+/// query gives nothing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Queries {
-    /// All sessions: their id, and a text that changes when anything in them does.
-    pub sessions: &'static str,
-    /// Each a table's name and the query that gives its rows of one session (`?1`), in the order in which they are read.
-    /// Where a table or a column is missing, the query gives nothing. Columns named `data` hold JSON.
-    pub rows: &'static [(&'static str, &'static str)],
+    /// All sessions, by one query for each way in which they were ever kept: their id, and a text that changes when
+    /// anything in them does. What an earlier query gave, a later one does not give again.
+    pub sessions: &'static [&'static str],
+    /// The rows of one session (`?1`), in the order in which they are read.
+    pub rows: &'static [Rows],
+}
+
+/// Rows of a table that are records. Columns named `data` hold JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The table's name.
+    pub table: &'static str,
+    /// The query that gives them.
+    pub query: &'static str,
+    /// What follows each of them: the rows that belong to the value of its first column (`?1`).
+    pub each: &'static [Rows],
 }
 
 /// A small file that is one record of a session.

@@ -1,11 +1,17 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
+mod filter;
 mod place;
 mod scan;
+mod times;
+mod usage;
+mod watch;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+
+pub use place::Place;
 
 use crate::failure::Failure;
 
@@ -25,11 +31,15 @@ pub struct Logs {
 #[derive(Subcommand)]
 enum Command {
     Scan(scan::Scan),
+    Usage(Box<usage::Usage>),
+    Watch(watch::Watch),
 }
 
 /// Runs the command.
 pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Watch(watch) => watch::run(watch, &args.place),
     }
 }

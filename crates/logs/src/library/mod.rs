@@ -1,11 +1,27 @@
 //! All logs of this machine, and the index over them.
 
-use std::{path::PathBuf, sync::Arc};
+mod ledger;
+mod matching;
+mod search;
+mod sessions;
+mod snippet;
+mod terms;
+mod transcript;
+mod troubles;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use switchboard_agents::Depth;
 use switchboard_store::Log;
 
-use crate::{Filter, Hits, Home, Kept, Ledger, LogsError, Progress, Query, Report, Session, Transcript, Trouble};
+use crate::{
+    Home, LogsError, Progress, Report, Trouble,
+    index::{Index, units},
+    scan,
+};
 
 /// What a library is made of.
 pub struct Setup {
@@ -23,6 +39,9 @@ pub struct Setup {
 /// adds it.
 pub struct Library {
     setup: Setup,
+    index: Mutex<Index>,
+    /// What could not even be looked through at the last refresh.
+    blocked: Mutex<Vec<Trouble>>,
 }
 
 impl Library {
@@ -31,7 +50,8 @@ impl Library {
     /// # Errors
     /// If it can neither be opened nor made.
     pub fn open(setup: Setup) -> Result<Self, LogsError> {
-        Ok(Self { setup })
+        let index = Mutex::new(Index::open(&setup.data)?);
+        Ok(Self { setup, index, blocked: Mutex::default() })
     }
 
     /// Brings the index up to date: reads what is new, from several threads, and tells how far it is.
@@ -39,68 +59,32 @@ impl Library {
     /// # Errors
     /// If the index cannot be written. What cannot be read of the logs is no error; `troubles` tells of it.
     pub fn refresh(&self, depth: Depth, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LogsError> {
-        let _unused = (depth, progress, &self.setup);
-        Ok(Report::default())
+        let mut index = self.index();
+        let (seen, blocked) = scan::walk(&self.setup.homes);
+        let files = seen.len() as u64;
+        let failed = |error| LogsError::Index { path: self.setup.data.clone(), error };
+        let known = units::all(&index.connection).map_err(failed)?;
+        let plan = scan::plan(&mut index, seen, known, depth).map_err(failed)?;
+        let work = scan::run(&mut index, plan.tasks, depth, self.setup.keep, progress)?;
+        let blocked: Vec<_> = blocked.into_iter().map(troubles::blocked).collect();
+        let report = Report {
+            files,
+            read: work.read,
+            bytes: work.bytes,
+            gone: plan.gone,
+            troubles: blocked.len() as u64 + troubles::count(&index.connection).map_err(failed)?,
+        };
+        *self.blocked.lock().unwrap_or_else(PoisonError::into_inner) = blocked;
+        Ok(report)
     }
 
-    /// The sessions, the latest first. Those of subagents are part of the session that they worked for.
-    ///
-    /// # Errors
-    /// If the index cannot be read.
-    pub fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, LogsError> {
-        let _unused = filter;
-        Ok(Vec::new())
+    /// The homes that it looks in.
+    #[must_use]
+    pub fn homes(&self) -> &[Home] {
+        &self.setup.homes
     }
 
-    /// One session, by its id, the beginning of it, Switchboard's id of it, or `last`.
-    ///
-    /// # Errors
-    /// If there is none, or several.
-    pub fn session(&self, id: &str) -> Result<Session, LogsError> {
-        Err(LogsError::NoSession(id.to_owned()))
-    }
-
-    /// What was said and done in a session, with its subagents: read from its log, or what was kept of it.
-    ///
-    /// # Errors
-    /// If neither can be read.
-    pub fn transcript(&self, session: &Session) -> Result<Transcript, LogsError> {
-        let _unused = session;
-        Ok(Transcript::Events(Vec::new()))
-    }
-
-    /// What the index keeps of a session's text.
-    ///
-    /// # Errors
-    /// If the index cannot be read.
-    pub fn kept(&self, session: &Session) -> Result<Vec<Kept>, LogsError> {
-        let _unused = session;
-        Ok(Vec::new())
-    }
-
-    /// Searches what was said and done.
-    ///
-    /// # Errors
-    /// If the index cannot be read, or the regular expression is none.
-    pub fn search(&self, query: &Query) -> Result<Hits, LogsError> {
-        let _unused = query;
-        Ok(Hits::default())
-    }
-
-    /// What was used, each reply once.
-    ///
-    /// # Errors
-    /// If the index cannot be read.
-    pub fn ledger(&self, filter: &Filter) -> Result<Ledger, LogsError> {
-        let _unused = filter;
-        Ok(Ledger::default())
-    }
-
-    /// What could not be read.
-    ///
-    /// # Errors
-    /// If the index cannot be read.
-    pub fn troubles(&self) -> Result<Vec<Trouble>, LogsError> {
-        Ok(Vec::new())
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,6 +2,7 @@
 //! here are the streams that they are checked on.
 
 mod garbage;
+mod logs;
 mod recorded;
 mod split;
 mod truncated;

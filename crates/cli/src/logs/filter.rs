@@ -1,0 +1,86 @@
+//! Which sessions, replies and passages are meant: options that most commands have.
+
+use clap::Args;
+use jiff::tz::TimeZone;
+use switchboard_agents::AGENTS;
+use switchboard_logs::{Filter, Library};
+
+use super::times;
+use crate::{
+    failure::{self, Failure},
+    offered,
+};
+
+/// What is wanted of all there is.
+#[derive(Args)]
+#[command(next_help_heading = "Only")]
+pub struct Only {
+    /// Of an agent; can be repeated
+    #[arg(long, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
+    agent: Vec<String>,
+    /// In folders whose path has this text in it
+    #[arg(long, value_name = "TEXT")]
+    project: Option<String>,
+    /// With models whose name has this text in it
+    #[arg(long, value_name = "TEXT")]
+    model: Option<String>,
+    /// On branches whose name has this text in it
+    #[arg(long, value_name = "TEXT")]
+    branch: Option<String>,
+    /// Of one session with its subagents, by its id, the beginning of it, or `last`
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Of the machine that `--as` gave this name; `""` is this machine
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// From a time on: 2026-11-16, 2026-11, yesterday, 12h, 7d (from the start of that day), or RFC 3339
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Up to a time; a day is in it as a whole
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// The time zone of days and times, such as Europe/Berlin, UTC or +02:00 [default: the system's]
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<String>,
+}
+
+impl Only {
+    /// The time zone in which days begin and times are shown.
+    pub fn zone(&self) -> Result<TimeZone, Failure> {
+        times::zone(self.timezone.as_deref())
+    }
+
+    /// What was typed, with a session's id as it was typed: it may be the beginning of one. Fails before anything was
+    /// opened if an option makes no sense.
+    pub fn filter(&self, zone: &TimeZone) -> Result<Filter, Failure> {
+        self.check_agents()?;
+        let (since, until) = times::between(self.since.as_deref(), self.until.as_deref(), zone)?;
+        Ok(Filter {
+            agents: self.agent.clone(),
+            project: self.project.clone(),
+            model: self.model.clone(),
+            branch: self.branch.clone(),
+            machine: self.machine.clone(),
+            session: self.session.clone(),
+            since,
+            until,
+        })
+    }
+}
+
+impl Only {
+    fn check_agents(&self) -> Result<(), Failure> {
+        let is_unknown = |name: &&String| !AGENTS.iter().any(|agent| agent.name == name.as_str());
+        let Some(given) = self.agent.iter().find(is_unknown).cloned() else { return Ok(()) };
+        let known = failure::names(AGENTS.iter().map(|agent| (agent.name, agent.title)));
+        Err(Failure::UnknownName { what: "agent", given, known })
+    }
+}
+
+/// The filter with the whole id of the session that is meant.
+pub fn resolve(mut filter: Filter, library: &Library) -> Result<Filter, Failure> {
+    if let Some(given) = filter.session.take() {
+        filter.session = Some(library.session(&given)?.id);
+    }
+    Ok(filter)
+}

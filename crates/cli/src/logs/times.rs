@@ -1,0 +1,31 @@
+//! Times and time zones as they are typed; what they mean is decided in `switchboard_logs::when`, for servers too.
+
+use jiff::tz::TimeZone;
+use switchboard_event::Timestamp;
+use switchboard_logs::when::{self, BadTime};
+
+use crate::{failure::Failure, host};
+
+/// The time zone that was named, else the system's.
+pub fn zone(name: Option<&str>) -> Result<TimeZone, Failure> {
+    match name {
+        Some(name) => when::zone(name).map_err(|bad| wrong("--timezone", &bad)),
+        None => Ok(host::zone()),
+    }
+}
+
+/// From when (that is in it) to when (that is not).
+pub fn between(
+    since: Option<&str>,
+    until: Option<&str>,
+    zone: &TimeZone,
+) -> Result<(Option<Timestamp>, Option<Timestamp>), Failure> {
+    let now = host::now();
+    let from = when::between(since, None, zone, now).map_err(|bad| wrong("--since", &bad))?.0;
+    let to = when::between(since, until, zone, now).map_err(|bad| wrong("--until", &bad))?.1;
+    Ok((from, to))
+}
+
+fn wrong(option: &'static str, bad: &BadTime) -> Failure {
+    Failure::BadValue { option, cause: bad.to_string() }
+}

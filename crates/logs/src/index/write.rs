@@ -1,0 +1,156 @@
+//! Writing: new logs, portions of logs, logs that moved or are gone.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use switchboard_agents::Depth;
+
+use super::{Index, portion::Portion};
+use crate::scan::Seen;
+
+impl Index {
+    /// Writes portions in one transaction. Gives those that were written; the others came too late.
+    pub fn write(&mut self, portions: &[Portion]) -> rusqlite::Result<Vec<bool>> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let written = portions.iter().map(|portion| write(&transaction, portion)).collect::<rusqlite::Result<_>>()?;
+        transaction.commit()?;
+        Ok(written)
+    }
+
+    /// Logs that are new, moved or gone. Gives the numbers of the new ones, in their order.
+    pub fn arrange(&mut self, new: &[&Seen], moved: &[(i64, &Seen)], gone: &[i64]) -> rusqlite::Result<Vec<i64>> {
+        if new.is_empty() && moved.is_empty() && gone.is_empty() {
+            return Ok(Vec::new());
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (unit, seen) in moved {
+            move_to(&transaction, *unit, seen)?;
+        }
+        for unit in gone {
+            transaction.prepare_cached("UPDATE unit SET gone = 1 WHERE id = ?1")?.execute([unit])?;
+        }
+        let numbers = new.iter().map(|seen| insert(&transaction, seen)).collect::<rusqlite::Result<_>>()?;
+        transaction.commit()?;
+        Ok(numbers)
+    }
+}
+
+fn insert(connection: &Connection, seen: &Seen) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO unit (name, agent, machine, path, part, session, parent, archived, bytes, inode, facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '{}')
+         ON CONFLICT (name) DO UPDATE SET gone = 0 RETURNING id",
+    )?;
+    statement.query_row(
+        params![
+            seen.name,
+            seen.agent,
+            seen.machine,
+            seen.path.to_string_lossy(),
+            seen.part,
+            seen.session(),
+            seen.file.parent,
+            seen.file.archived,
+            seen.bytes,
+            seen.inode.cast_signed(),
+        ],
+        |row| row.get(0),
+    )
+}
+
+fn move_to(connection: &Connection, unit: i64, seen: &Seen) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE OR REPLACE unit SET name = ?2, path = ?3, archived = ?4, gone = 0, bytes = ?5, inode = ?6 WHERE id = ?1",
+    )?;
+    let (path, inode) = (seen.path.to_string_lossy(), seen.inode.cast_signed());
+    statement.execute(params![unit, seen.name, path, seen.file.archived, seen.bytes, inode])
+}
+
+/// Writes a portion; whether it came in time.
+fn write(transaction: &Transaction<'_>, portion: &Portion) -> rusqlite::Result<bool> {
+    if !advance(transaction, portion)? {
+        return Ok(false);
+    }
+    if portion.fresh {
+        forget(transaction, portion.unit)?;
+    }
+    if !portion.spent.is_empty() {
+        let mut insert = transaction.prepare_cached("INSERT INTO spent (unit, replies) VALUES (?1, ?2)")?;
+        insert.execute(params![portion.unit, portion.spent])?;
+    }
+    if let Some(block) = portion.replaces {
+        transaction.prepare_cached("DELETE FROM words WHERE block = ?1")?.execute([block])?;
+        transaction.prepare_cached("DELETE FROM text WHERE block = ?1")?.execute([block])?;
+    }
+    for block in &portion.blocks {
+        let mut insert = transaction.prepare_cached("INSERT INTO text (passages) VALUES (?1)")?;
+        let number = insert.insert(params![block.text])?;
+        let mut insert = transaction.prepare_cached("INSERT INTO words (block, unit, filter) VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![number, portion.unit, block.filter])?;
+    }
+    if let Some((begin, records)) = &portion.raw {
+        let mut insert = transaction.prepare_cached("INSERT INTO raw (unit, begin, records) VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![portion.unit, begin, records])?;
+    }
+    for (what, place, times) in &portion.troubles {
+        let mut insert = transaction.prepare_cached(
+            "INSERT INTO trouble (unit, what, place, times) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET times = times + excluded.times",
+        )?;
+        insert.execute(params![portion.unit, what, place, times])?;
+    }
+    Ok(true)
+}
+
+/// Everything that a log gave goes.
+fn forget(connection: &Connection, unit: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM text WHERE block IN (SELECT block FROM words WHERE unit = ?1)",
+        "DELETE FROM words WHERE unit = ?1",
+        "DELETE FROM spent WHERE unit = ?1",
+        "DELETE FROM raw WHERE unit = ?1",
+        "DELETE FROM trouble WHERE unit = ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([unit])?;
+    }
+    Ok(())
+}
+
+/// How far the log was read, if nobody else read it meanwhile. What was read for text was read for tokens too.
+fn advance(connection: &Connection, portion: &Portion) -> rusqlite::Result<bool> {
+    let all = portion.depth == Depth::All;
+    let facts =
+        serde_json::to_string(&portion.facts).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    let mut update = connection.prepare_cached(
+        "UPDATE unit SET version = version + 1, facts = ?3, time = max(time, ?4), mark = ?10,
+             records = CASE WHEN ?5 THEN CASE WHEN ?6 THEN 0 ELSE records END + ?7 ELSE records END,
+             text_at = CASE WHEN ?5 THEN ?8 WHEN ?6 THEN 0 ELSE text_at END,
+             text_state = CASE WHEN ?5 THEN ?9 WHEN ?6 THEN NULL ELSE text_state END,
+             text_seen = CASE WHEN ?5 OR ?6 THEN NULL ELSE text_seen END,
+             tokens_state = CASE WHEN ?6 OR ?8 >= tokens_at THEN ?9 ELSE tokens_state END,
+             tokens_seen = CASE WHEN ?6 OR ?8 > tokens_at THEN NULL ELSE tokens_seen END,
+             tokens_at = CASE WHEN ?6 THEN ?8 ELSE max(tokens_at, ?8) END
+         WHERE id = ?1 AND version = ?2",
+    )?;
+    let changed = update.execute(params![
+        portion.unit,
+        portion.version,
+        facts,
+        portion.time,
+        all,
+        portion.fresh,
+        portion.records,
+        portion.at,
+        portion.state,
+        portion.mark,
+    ])?;
+    if let (1, Some(end)) = (changed, &portion.end) {
+        let mut update = connection.prepare_cached(
+            "UPDATE unit SET tokens_seen = CASE WHEN tokens_at <= ?5 THEN ?2 ELSE tokens_seen END,
+                 text_seen = CASE WHEN ?3 THEN ?2 ELSE text_seen END, torn = ?4,
+                 session = coalesce(?6, session), parent = coalesce(?7, parent)
+             WHERE id = ?1",
+        )?;
+        let (torn, session, parent) = (end.torn, &end.session, &end.parent);
+        update.execute(params![portion.unit, end.seen, all, torn, portion.at, session, parent])?;
+    }
+    Ok(changed == 1)
+}

@@ -1,0 +1,192 @@
+//! What was used: every reply once, wherever it lies.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use switchboard_event::Timestamp;
+
+use super::{Library, matching::Matching};
+use crate::{
+    Entry, Filter, Ledger, LogsError, Name,
+    index::{
+        spent::{self, Reply},
+        units::{self, Unit},
+    },
+};
+
+type Quick = foldhash::fast::FixedState;
+
+impl Library {
+    /// What was used, each reply once.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn ledger(&self, filter: &Filter) -> Result<Ledger, LogsError> {
+        let index = self.index();
+        let units = units::all(&index.connection).map_err(|error| index.error(error))?;
+        let mut books = Books::new(&units);
+        books.read(&index.connection).map_err(|error| index.error(error))?;
+        if books.damaged {
+            return Err(LogsError::Damaged("replies"));
+        }
+        Ok(books.close(&Matching::new(filter, &units)))
+    }
+}
+
+/// Replies that are being brought together.
+struct Books<'a> {
+    units: HashMap<i64, (usize, &'a Unit), Quick>,
+    names: Names,
+    known: HashMap<u128, u32, Quick>,
+    replies: Vec<(u32, Reply)>,
+    order: Vec<&'a Unit>,
+    damaged: bool,
+}
+
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<String, u32, Quick>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+impl<'a> Books<'a> {
+    /// Which session a reply belongs to that lies in several is the same whatever the order in which they were read: the
+    /// session that began first, then the first by name.
+    fn new(units: &'a [Unit]) -> Self {
+        let mut order: Vec<&Unit> = units.iter().collect();
+        order.sort_by_key(|unit| (unit.facts.began, &unit.session, unit.id));
+        let units = order.iter().enumerate().map(|(rank, unit)| (unit.id, (rank, *unit))).collect();
+        let mut names = Names::default();
+        names.number("");
+        Self { units, names, known: HashMap::default(), replies: Vec::new(), order, damaged: false }
+    }
+
+    fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut rows = connection.prepare_cached("SELECT unit, replies FROM spent")?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let rank = self.units.get(&row.get(0)?).map(|(rank, _)| *rank);
+            let Some(rank) = rank.and_then(|rank| u32::try_from(rank).ok()) else { continue };
+            let Some((names, replies)) = spent::read(row.get_ref(1)?.as_blob()?) else {
+                self.damaged = true;
+                continue;
+            };
+            let numbers: Vec<u32> = [0].into_iter().chain(names.iter().map(|name| self.names.number(name))).collect();
+            for reply in replies {
+                self.add(rank, renamed(reply, &numbers));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, rank: u32, reply: Reply) {
+        let next = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        let at = *self.known.entry(reply.key).or_insert(next);
+        match self.replies.get_mut(at as usize) {
+            Some((owner, known)) => {
+                // Whose it is goes by the time, and by the rank where both say the same.
+                let theirs = (known.copied, known.at, *owner) <= (reply.copied, reply.at, rank);
+                *owner = if theirs { *owner } else { rank };
+                known.unite(reply);
+            }
+            None => self.replies.push((rank, reply)),
+        }
+    }
+
+    fn close(mut self, matching: &Matching) -> Ledger {
+        let mut ledger = Ledger { tools: vec![Vec::new()], ..Ledger::default() };
+        let owners: Vec<Owner> = self.order.iter().map(|unit| Owner::of(unit, &mut self.names)).collect();
+        let fits = self.names.names.iter().map(|name| (matching.model(name), matching.project(name)));
+        let fits: Vec<(bool, bool)> = fits.collect();
+        let fits = |name: u32| fits.get(name as usize).copied().unwrap_or_default();
+        ledger.entries.reserve(self.replies.len());
+        for (rank, reply) in self.replies {
+            let Some((owner, unit)) = owners.get(rank as usize).zip(self.order.get(rank as usize)) else { continue };
+            let project = if reply.cwd == 0 { owner.project } else { Name(reply.cwd) };
+            let at = Timestamp::from_micros(reply.at).unwrap_or_default();
+            if !matching.unit(unit.id) || !matching.at(at) || !fits(reply.model).0 || !fits(project.0).1 {
+                continue;
+            }
+            let tools = ledger.calls(&reply.tools);
+            ledger.entries.push(owner.entry(&reply, at, project, tools));
+        }
+        ledger.names = self.names.names;
+        ledger
+    }
+}
+
+impl Ledger {
+    /// The list of these calls.
+    fn calls(&mut self, tools: &[(u32, u32)]) -> u32 {
+        if tools.is_empty() {
+            return 0;
+        }
+        self.tools.push(tools.iter().map(|(_, name)| Name(*name)).collect());
+        u32::try_from(self.tools.len() - 1).unwrap_or_default()
+    }
+}
+
+fn renamed(mut reply: Reply, numbers: &[u32]) -> Reply {
+    let of = |name: u32| numbers.get(name as usize).copied().unwrap_or_default();
+    (reply.model, reply.cwd, reply.subagent) = (of(reply.model), of(reply.cwd), of(reply.subagent));
+    for (_, tool) in &mut reply.tools {
+        *tool = of(*tool);
+    }
+    reply
+}
+
+/// What all replies of a log share.
+struct Owner {
+    agent: Name,
+    machine: Name,
+    session: Name,
+    subagent: Name,
+    project: Name,
+}
+
+impl Owner {
+    fn of(unit: &Unit, names: &mut Names) -> Self {
+        let mut name = |name: Option<&str>| Name(names.number(name.unwrap_or_default()));
+        let subagent = unit.facts.subagent.as_deref().or(Some(unit.session.as_str()));
+        Self {
+            agent: name(Some(&unit.agent)),
+            machine: name(unit.machine.as_deref()),
+            session: name(unit.parent.as_deref().or(Some(&unit.session))),
+            subagent: name(subagent.filter(|_| unit.parent.is_some())),
+            project: name(unit.facts.cwd.as_deref()),
+        }
+    }
+
+    fn entry(&self, reply: &Reply, at: Timestamp, project: Name, tools: u32) -> Entry {
+        let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = reply.tokens;
+        Entry {
+            at,
+            agent: self.agent,
+            machine: self.machine,
+            session: self.session,
+            subagent: if reply.subagent == 0 { self.subagent } else { Name(reply.subagent) },
+            project,
+            model: Name(reply.model),
+            tools,
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            reasoning,
+            cost_usd: reply.cost_usd,
+        }
+    }
+}

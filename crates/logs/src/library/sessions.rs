@@ -1,0 +1,138 @@
+//! The sessions of all agents.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use super::{Library, matching::Matching};
+use crate::{
+    Filter, LogsError, Own, Session,
+    index::units::{self, Unit},
+};
+
+/// What is shown of several that could be meant.
+const SHOWN: usize = 8;
+
+type Key = (String, String, Option<String>);
+
+impl Library {
+    /// The sessions, the latest first. Those of subagents are part of the session that they worked for.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, LogsError> {
+        let units = self.units()?;
+        let matching = Matching::new(filter, &units);
+        let mut sessions = self.gathered(&units)?;
+        let fitting: Vec<&Unit> = units.iter().filter(|unit| matching.session(unit)).collect();
+        sessions.retain(|session| fitting.iter().any(|unit| belongs(unit, session)));
+        sessions.sort_by_key(|session| std::cmp::Reverse((session.facts.updated, session.facts.began)));
+        Ok(sessions)
+    }
+
+    /// One session, by its id, the beginning of it, Switchboard's id of it, or `last`.
+    ///
+    /// # Errors
+    /// If there is none, or several.
+    pub fn session(&self, id: &str) -> Result<Session, LogsError> {
+        let mut sessions = self.sessions(&Filter::default())?;
+        if id == "last" && !sessions.is_empty() {
+            return Ok(sessions.swap_remove(0));
+        }
+        let is = |session: &Session| session.id == id || session.own.as_ref().is_some_and(|own| &*own.id == id);
+        if let Some(at) = sessions.iter().position(is) {
+            return Ok(sessions.swap_remove(at));
+        }
+        let begins = |session: &Session| {
+            session.id.starts_with(id) || session.own.as_ref().is_some_and(|own| own.id.starts_with(id))
+        };
+        sessions.retain(|session| !id.is_empty() && begins(session));
+        match sessions.len() {
+            0 => Err(LogsError::NoSession(id.to_owned())),
+            1 => Ok(sessions.swap_remove(0)),
+            _ => {
+                let found = sessions.into_iter().take(SHOWN).map(|session| session.id).collect();
+                Err(LogsError::Ambiguous { given: id.to_owned(), found })
+            }
+        }
+    }
+
+    pub(super) fn units(&self) -> Result<Vec<Unit>, LogsError> {
+        let index = self.index();
+        units::all(&index.connection).map_err(|error| index.error(error))
+    }
+
+    /// All sessions, of all their logs.
+    fn gathered(&self, units: &[Unit]) -> Result<Vec<Session>, LogsError> {
+        let mut places: HashMap<Key, usize> = HashMap::new();
+        let mut sessions: Vec<Session> = Vec::new();
+        // A session whose log was given up for another one is in both; the one that is there says more.
+        let mut order: Vec<&Unit> = units.iter().collect();
+        order.sort_by_key(|unit| (unit.parent.is_some(), unit.gone));
+        for unit in order {
+            let id = unit.parent.as_ref().unwrap_or(&unit.session);
+            let key = (unit.agent.clone(), id.clone(), unit.machine.clone());
+            let place = *places.entry(key).or_insert(sessions.len());
+            match sessions.get_mut(place) {
+                Some(session) => add(session, unit),
+                None => sessions.push(session(unit, id)),
+            }
+        }
+        self.join(&mut sessions)?;
+        Ok(sessions)
+    }
+
+    /// What Switchboard knows of those that it ran itself.
+    fn join(&self, sessions: &mut [Session]) -> Result<(), LogsError> {
+        let Some(log) = &self.setup.own else { return Ok(()) };
+        let own = log.sessions(&switchboard_store::Filter::default())?;
+        let own: HashMap<(String, String), Own> = own
+            .into_iter()
+            .filter_map(|session| {
+                let key = (session.agent.to_string(), session.agent_session?.to_string());
+                Some((key, Own { id: session.id, state: session.state }))
+            })
+            .collect();
+        for session in sessions.iter_mut().filter(|session| session.machine.is_none()) {
+            session.own = own.get(&(session.agent.clone(), session.id.clone())).cloned();
+        }
+        Ok(())
+    }
+}
+
+/// The log is one of the session.
+pub fn belongs(unit: &Unit, session: &Session) -> bool {
+    unit.agent == session.agent
+        && unit.machine == session.machine
+        && *unit.parent.as_ref().unwrap_or(&unit.session) == session.id
+}
+
+fn session(unit: &Unit, id: &str) -> Session {
+    let is_part = unit.parent.is_some();
+    Session {
+        id: id.to_owned(),
+        agent: unit.agent.clone(),
+        machine: unit.machine.clone(),
+        facts: unit.facts.clone(),
+        files: there(unit),
+        gone: unit.gone,
+        archived: unit.archived,
+        bytes: unit.bytes,
+        own: None,
+        subagents: if is_part { vec![unit.session.clone()] } else { Vec::new() },
+    }
+}
+
+fn there(unit: &Unit) -> Vec<PathBuf> {
+    if unit.gone { Vec::new() } else { vec![unit.path.clone()] }
+}
+
+fn add(session: &mut Session, unit: &Unit) {
+    session.bytes += unit.bytes;
+    session.files.extend(there(unit));
+    if unit.parent.is_some() {
+        session.subagents.push(unit.session.clone());
+    } else {
+        session.gone &= unit.gone;
+        session.archived &= unit.archived;
+    }
+    session.facts.updated = session.facts.updated.max(unit.facts.updated);
+}

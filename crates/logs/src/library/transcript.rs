@@ -1,0 +1,157 @@
+//! What was said and done in a session: read anew from its logs, or what the index kept of them.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use switchboard_agents::{LOGS, LogFile, Options, Record, Start, Translator, source};
+use switchboard_event::{Body, Details, Event, Id};
+
+use super::{Library, sessions::belongs};
+use crate::{
+    Kept, LogsError, Session, Transcript,
+    index::{block::Block, units::Unit},
+    read,
+};
+
+impl Library {
+    /// What was said and done in a session, with its subagents: read from its log, or what was kept of it.
+    ///
+    /// # Errors
+    /// If neither can be read.
+    pub fn transcript(&self, session: &Session) -> Result<Transcript, LogsError> {
+        let units: Vec<Unit> = self.units()?.into_iter().filter(|unit| belongs(unit, session)).collect();
+        let events: Vec<Vec<Event>> = units.iter().map(|unit| self.events(unit)).collect::<Result<_, _>>()?;
+        if events.iter().all(Vec::is_empty) {
+            return self.kept(session).map(Transcript::Kept);
+        }
+        Ok(Transcript::Events(woven(events)))
+    }
+
+    /// What the index keeps of a session's text.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn kept(&self, session: &Session) -> Result<Vec<Kept>, LogsError> {
+        let units = self.units()?;
+        let index = self.index();
+        let mut kept = Vec::new();
+        for unit in units.iter().filter(|unit| belongs(unit, session)) {
+            let blocks = blocks(&index.connection, unit.id).map_err(|error| index.error(error))?;
+            kept.extend(blocks.iter().flat_map(Block::passages).map(|(line, text)| Kept {
+                kind: line.kind,
+                at: line.at,
+                tool: line.tool.clone(),
+                text: text.to_owned(),
+            }));
+        }
+        kept.sort_by_key(|kept| kept.at);
+        Ok(kept)
+    }
+
+    /// The events of one log: from the file while it is there, else from copies of its records.
+    fn events(&self, unit: &Unit) -> Result<Vec<Event>, LogsError> {
+        let Some((logs, source)) =
+            LOGS.iter().find(|logs| logs.agent == unit.agent).and_then(|logs| Some((logs, source(logs.source)?)))
+        else {
+            return Ok(Vec::new());
+        };
+        let home =
+            self.setup.homes.iter().find(|home| home.logs.agent == unit.agent && unit.path.starts_with(&home.folder));
+        let below = home.and_then(|home| unit.path.strip_prefix(&home.folder).ok());
+        let file = below.and_then(|path| (logs.file)(path));
+        let session = Id::from(unit.parent.as_deref().unwrap_or(&unit.session));
+        let mut start = Start::default();
+        start.config.working_directory.clone_from(&unit.facts.cwd);
+        let options = Options { made_up: session.clone(), session: Some(session), run: 1, start, ..Options::default() };
+        let mut translator = Translator::new(source, options);
+        let mut events = Vec::new();
+        self.records(unit, file.as_ref(), &mut |line| {
+            if let Some(record) = Record::from_line(line) {
+                translator.record(&record, &mut events);
+            }
+        })?;
+        if !events.is_empty() {
+            translator.end(&mut events);
+        }
+        if unit.parent.is_some() {
+            let thread = Id::from(unit.facts.subagent.as_deref().unwrap_or(&unit.session));
+            events
+                .iter_mut()
+                .filter(|event| event.thread.is_none())
+                .for_each(|event| event.thread = Some(thread.clone()));
+        }
+        Ok(events)
+    }
+
+    fn records(&self, unit: &Unit, file: Option<&LogFile>, each: &mut dyn FnMut(&[u8])) -> Result<(), LogsError> {
+        if let Some(file) = file.filter(|_| !unit.gone) {
+            let read = read::records(&unit.path, &file.form, unit.part.as_deref(), 0, &mut |_, record| each(record));
+            match read {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(LogsError::Unreadable { path: unit.path.clone(), error }),
+            }
+        }
+        let index = self.index();
+        let copies = copies(&index.connection, unit.id).map_err(|error| index.error(error))?;
+        for copy in copies {
+            let bytes =
+                zstd::stream::decode_all(copy.as_slice()).map_err(|_| LogsError::Damaged("copies of records"))?;
+            bytes.split(|byte| *byte == b'\n').for_each(&mut *each);
+        }
+        Ok(())
+    }
+}
+
+fn copies(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut rows = connection.prepare_cached("SELECT records FROM raw WHERE unit = ?1 ORDER BY id")?;
+    rows.query_map([unit], |row| row.get(0))?.collect()
+}
+
+fn blocks(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<Block>> {
+    let sql = "SELECT passages FROM text WHERE block IN (SELECT block FROM words WHERE unit = ?1) ORDER BY block";
+    let mut rows = connection.prepare_cached(sql)?;
+    let rows = rows.query_map([unit], |row| row.get::<_, Vec<u8>>(0))?;
+    Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.iter().filter_map(|stored| Block::read(stored)).collect())
+}
+
+/// The events of a session and of its subagents, in the order in which they happened, numbered anew. What a subagent did
+/// hangs below the item that started it, where that is known.
+fn woven(logs: Vec<Vec<Event>>) -> Vec<Event> {
+    let mut parents: HashMap<Id, Id> = HashMap::new();
+    for event in logs.iter().flatten() {
+        if let (Some(item), Body::ItemStarted(started) | Body::ItemCompleted(started)) = (&event.item, &event.body)
+            && let Details::Subagent(subagent) = &started.details
+            && let Some(thread) = &subagent.thread
+        {
+            parents.insert(thread.clone(), item.clone());
+        }
+    }
+    let mut all: Vec<(usize, Event)> = logs
+        .into_iter()
+        .enumerate()
+        .flat_map(|(log, events)| events.into_iter().map(move |event| (log, event)))
+        .collect();
+    // Within one log the order stays: its times may jump.
+    let mut latest: HashMap<usize, switchboard_event::Timestamp> = HashMap::new();
+    let mut keyed: Vec<_> = all
+        .drain(..)
+        .map(|(log, event)| {
+            let at = latest.entry(log).and_modify(|last| *last = (*last).max(event.at)).or_insert(event.at);
+            (*at, log, event)
+        })
+        .collect();
+    keyed.sort_by_key(|(at, log, event)| (*at, *log, event.seq));
+    let mut numbers: HashMap<(usize, u64), u64> = HashMap::new();
+    let mut events = Vec::with_capacity(keyed.len());
+    for (seq, (_, log, mut event)) in (1..).zip(keyed) {
+        numbers.insert((log, event.seq), seq);
+        event.seq = seq;
+        event.cause = event.cause.and_then(|cause| numbers.get(&(log, cause)).copied());
+        if let (None, Some(thread)) = (&event.parent, &event.thread) {
+            event.parent = parents.get(thread).cloned();
+        }
+        events.push(event);
+    }
+    events
+}

@@ -1,0 +1,224 @@
+//! A SQLite database that belongs to an agent, perhaps one that is at work. It is read as it is at one moment, and
+//! nothing is written, not even the files that SQLite likes to have beside a database.
+
+use std::{
+    collections::HashSet,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
+use switchboard_agents::{Queries, Rows};
+
+/// How long to wait for an agent that holds its database.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A database, to be read.
+pub struct Database {
+    path: PathBuf,
+    connection: Connection,
+    /// It was taken for one that nobody writes: what the file was then.
+    still: Option<(u64, Option<SystemTime>)>,
+}
+
+/// The sessions of a database: their ids, each with a text that changes when anything in it does.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, String)>> {
+    Database::open(path)?.sessions(queries)
+}
+
+impl Database {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let meta = fs::metadata(path)?;
+        let beside = |suffix: &str| beside(path, suffix).exists();
+        let (options, still) = match (beside("-wal") || beside("-journal"), beside("-shm")) {
+            // Nobody has it open, so there is nobody to agree with.
+            (false, _) => ("immutable=1", Some((meta.len(), meta.modified().ok()))),
+            // Somebody has, or had when the machine went down.
+            (true, true) => ("", None),
+            // It was copied from where somebody had it open. The default would make a file of its own beside it.
+            (true, false) => ("vfs=unix-none", None),
+        };
+        let connection = connect(path, options).map_err(|error| failed(&error))?;
+        Ok(Self { path: path.to_owned(), connection, still })
+    }
+
+    /// The sessions: their ids, each with a text that changes when anything in it does.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn sessions(&self, queries: &Queries) -> io::Result<Vec<(String, String)>> {
+        let (mut sessions, mut known) = (Vec::new(), HashSet::new());
+        for query in queries.sessions {
+            self.query(query, None, &mut |row| {
+                let id = text(value(row, 0)?);
+                if known.insert(id.clone()) {
+                    sessions.push((id, text(value(row, 1)?)));
+                }
+                Ok(())
+            })?;
+        }
+        self.is_still()?;
+        Ok(sessions)
+    }
+
+    /// Gives the records of a session from a number on, and says how many there are.
+    ///
+    /// # Errors
+    /// If it cannot be read. What could be read was given.
+    pub fn records(
+        &self,
+        queries: &Queries,
+        session: &str,
+        from: u64,
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> io::Result<u64> {
+        let snapshot = self.connection.unchecked_transaction().map_err(|error| failed(&error))?;
+        let mut number = 0;
+        let mut give = |record: &str| {
+            if number >= from {
+                each(number, record.as_bytes());
+            }
+            number += 1;
+        };
+        queries.rows.iter().try_for_each(|rows| self.rows(rows, session, &mut give))?;
+        drop(snapshot);
+        self.is_still()?;
+        Ok(number.max(from))
+    }
+
+    /// Gives rows, and after each of them those that belong to it.
+    fn rows(&self, rows: &Rows, of: &str, give: &mut dyn FnMut(&str)) -> io::Result<()> {
+        self.query(rows.query, Some(of), &mut |row| {
+            give(&record(rows.table, row)?);
+            let id = text(value(row, 0)?);
+            rows.each.iter().try_for_each(|rows| self.rows(rows, &id, give))
+        })
+    }
+
+    /// Asks for rows. Where a table or a column is missing, there are none.
+    fn query(&self, query: &str, of: Option<&str>, each: &mut dyn FnMut(&Row<'_>) -> io::Result<()>) -> io::Result<()> {
+        let mut statement = match self.connection.prepare_cached(query) {
+            Ok(statement) => statement,
+            Err(error) if is_missing(&error) => return Ok(()),
+            Err(error) => return Err(failed(&error)),
+        };
+        let mut rows = statement.query(rusqlite::params_from_iter(of)).map_err(|error| failed(&error))?;
+        while let Some(row) = rows.next().map_err(|error| failed(&error))? {
+            each(row)?;
+        }
+        Ok(())
+    }
+
+    /// Nobody has written in the meantime what was taken for something that nobody writes.
+    fn is_still(&self) -> io::Result<()> {
+        let Some(then) = self.still else {
+            return Ok(());
+        };
+        let now = fs::metadata(&self.path)?;
+        if then == (now.len(), now.modified().ok()) {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "the database changed while it was read"))
+    }
+}
+
+fn connect(path: &Path, options: &str) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri(path, options), flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    if options.starts_with("vfs") {
+        // What is known about the log is then kept in memory instead of in a file.
+        connection.pragma_update(None, "locking_mode", "exclusive")?;
+    }
+    connection.pragma_query(None, "schema_version", |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// The path as SQLite takes it: every byte that could mean something is written by its number.
+fn uri(path: &Path, options: &str) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri + "?" + options
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn is_missing(error: &rusqlite::Error) -> bool {
+    let text = error.to_string();
+    text.contains("no such table") || text.contains("no such column")
+}
+
+fn failed(error: &rusqlite::Error) -> io::Error {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, NotADatabase, PermissionDenied};
+    let kind = match error.sqlite_error_code() {
+        Some(CannotOpen | PermissionDenied) => io::ErrorKind::PermissionDenied,
+        Some(DatabaseBusy | DatabaseLocked) => io::ErrorKind::ResourceBusy,
+        Some(NotADatabase) => io::ErrorKind::InvalidData,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error.to_string())
+}
+
+/// A row as a record: its columns by their names. What a column named `data` holds is JSON already.
+fn record(table: &str, row: &Row<'_>) -> io::Result<String> {
+    let mut record = format!("{{\"table\":{},\"row\":{{", quoted(table));
+    for (number, name) in row.as_ref().column_names().enumerate() {
+        if number > 0 {
+            record.push(',');
+        }
+        record.push_str(&quoted(name));
+        record.push(':');
+        let value = value(row, number)?;
+        let inner = text(value);
+        let is_json = name == "data" && serde_json::from_str::<&serde_json::value::RawValue>(&inner).is_ok();
+        record.push_str(&if is_json { inner } else { json(value, &inner) });
+    }
+    record.push_str("}}");
+    Ok(record)
+}
+
+fn value<'a>(row: &'a Row<'_>, column: usize) -> io::Result<ValueRef<'a>> {
+    row.get_ref(column).map_err(|error| failed(&error))
+}
+
+fn json(value: ValueRef<'_>, text: &str) -> String {
+    match value {
+        ValueRef::Null => "null".to_owned(),
+        ValueRef::Integer(_) => text.to_owned(),
+        ValueRef::Real(number) if number.is_finite() => text.to_owned(),
+        _ => quoted(text),
+    }
+}
+
+fn text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => format!("{number:?}"),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,54 @@
+//! Records of a log, whatever the form of its file. What a record means is not known here, and nothing is ever written:
+//! agents may be at work on the same files.
+
+mod compressed;
+mod database;
+mod disk;
+mod document;
+mod lines;
+mod tree;
+
+use std::{
+    fs::File,
+    io::{self, Seek as _, SeekFrom},
+    path::Path,
+};
+
+pub use database::{Database, sessions_of};
+use switchboard_agents::{Form, Logs};
+pub use tree::mark as tree_mark;
+
+/// Gives the records of a file, from a place in it to its end, and says where it ends. In a file of lines a place is a
+/// byte (of a compressed one, when it is not compressed); in all others, the number of a record. Of a database, `part`
+/// is the session.
+///
+/// The last line is only given if it is whole; if not, the end is where it begins, since somebody is about to write the
+/// rest.
+///
+/// # Errors
+/// If the file cannot be read, or not to its end. What could be read was given.
+pub fn records(
+    path: &Path,
+    form: &Form,
+    part: Option<&str>,
+    from: u64,
+    each: &mut dyn FnMut(u64, &[u8]),
+) -> io::Result<u64> {
+    match form {
+        Form::Lines | Form::Replayed => {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(from))?;
+            lines::read(&mut file, from, each)
+        }
+        Form::Compressed => compressed::read(path, from, each),
+        Form::Document(split) => document::read(path, *split, from, each),
+        Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, each),
+        Form::Tree(pieces) => tree::read(path, *pieces, from, each),
+    }
+}
+
+/// The folder that was worked in, where the agent has written it beside a log.
+#[must_use]
+pub fn root(logs: &Logs, path: &Path) -> Option<String> {
+    (logs.root)(&disk::Disk, path)
+}

@@ -1,0 +1,12 @@
+//! Bringing the index up to date: which logs there are, which have changed, reading those on all cores, writing what
+//! they give on one.
+
+mod mark;
+mod plan;
+mod reading;
+mod walk;
+mod work;
+
+pub use plan::{Task, plan};
+pub use walk::{Blocked, Seen, walk};
+pub use work::run;

@@ -1,0 +1,266 @@
+//! Reading one log: records in, portions out.
+
+use std::{borrow::Cow, collections::HashSet, fs::File, mem};
+
+use switchboard_agents::{Depth, Finds, Form, Json, LOGS, Skim};
+use switchboard_event::Timestamp;
+
+use super::{Task, mark};
+use crate::{
+    index::{
+        block::{self, Block, Line},
+        portion::{End, Portion},
+        spent::Replies,
+    },
+    read,
+};
+
+/// How much is read before what it gave is written: what a crash can cost.
+const STRETCH: u64 = 8 << 20;
+
+/// How well raw records are compressed.
+const RAW_LEVEL: i32 = 3;
+
+/// What reading begins with.
+pub struct Begin {
+    /// What the log was left with.
+    pub state: Option<Vec<u8>>,
+    /// The block to go on with, and the number of the one that it takes the place of.
+    pub block: Option<(Option<i64>, Block)>,
+}
+
+/// One log that is being read.
+pub struct Reading<'a> {
+    task: &'a Task,
+    depth: Depth,
+    keep: bool,
+    skim: Box<dyn Skim>,
+    found: Finds,
+    block: Block,
+    words: HashSet<u64, foldhash::fast::FixedState>,
+    replies: Replies,
+    /// Replies before this place are known already.
+    counted: u64,
+    /// Where the stretch begins.
+    from: u64,
+    raw: Vec<u8>,
+    next: Portion,
+    send: &'a mut dyn FnMut(Portion) -> bool,
+    stopped: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// Begins where the log was left, or at its beginning. `send` says whether more is wanted.
+    pub fn new(
+        task: &'a Task,
+        begin: Begin,
+        depth: Depth,
+        keep: bool,
+        send: &'a mut dyn FnMut(Portion) -> bool,
+    ) -> Option<Self> {
+        let logs = LOGS.iter().find(|logs| logs.agent == task.seen.agent)?;
+        let known = task.known.as_ref();
+        let old = known.filter(|_| !task.fresh);
+        let from = old.map_or(0, |unit| unit.reached(depth).at);
+        let (replaces, block) = begin.block.unwrap_or_default();
+        let next = Portion {
+            unit: task.unit,
+            version: known.map_or(0, |unit| unit.version),
+            depth,
+            fresh: task.fresh,
+            at: from,
+            read: 0,
+            records: 0,
+            spent: Vec::new(),
+            blocks: Vec::new(),
+            replaces,
+            raw: None,
+            troubles: Vec::new(),
+            facts: old.map(|unit| unit.facts.clone()).unwrap_or_default(),
+            state: Vec::new(),
+            time: old.map_or(0, |unit| unit.time),
+            mark: None,
+            end: None,
+        };
+        Some(Self {
+            skim: (logs.skim)(&task.seen.file, begin.state.as_deref().filter(|_| from > 0)),
+            counted: old.map_or(0, |unit| unit.tokens.at),
+            words: HashSet::default(),
+            found: Finds::default(),
+            replies: Replies::default(),
+            raw: Vec::new(),
+            stopped: false,
+            task,
+            depth,
+            keep: keep && depth == Depth::All,
+            block,
+            from,
+            next,
+            send,
+        })
+    }
+
+    /// Reads it to its end.
+    pub fn run(mut self) {
+        let seen = &self.task.seen;
+        let (path, form, from) = (seen.path.clone(), seen.file.form, self.from);
+        let read =
+            read::records(&path, &form, seen.part.as_deref(), from, &mut |offset, record| self.record(offset, record));
+        if self.stopped {
+            return;
+        }
+        if !matches!(form, Form::Lines) {
+            self.skim.end(&mut self.found);
+            self.take(self.next.at);
+        }
+        let (at, whole) = match read {
+            Ok(end) => (end, true),
+            // It was deleted while it was read: what was read of it is worth having.
+            Err(error) => {
+                self.trouble(format!("cannot be read: {error}"), None);
+                (self.next.at, false)
+            }
+        };
+        let torn = if matches!(form, Form::Lines) { self.task.seen.bytes.saturating_sub(at) } else { 0 };
+        let facts = &self.next.facts;
+        let named = seen.part.is_some() || seen.file.session.is_some();
+        let end = End {
+            seen: whole.then(|| seen.seen.clone()),
+            torn,
+            session: facts.session.clone().filter(|_| !named),
+            parent: facts.parent.clone().filter(|_| seen.file.parent.is_none()),
+        };
+        self.give(at, Some(end));
+    }
+
+    fn record(&mut self, offset: u64, record: &[u8]) {
+        if self.stopped {
+            return;
+        }
+        if offset.saturating_sub(self.from) >= STRETCH && offset > self.next.at {
+            self.give(offset, None);
+        }
+        self.next.at = offset;
+        if self.keep {
+            self.raw.extend_from_slice(record);
+            self.raw.push(b'\n');
+        }
+        if record.is_empty() || (self.depth == Depth::Tokens && !self.skim.counts(record)) {
+            return;
+        }
+        self.next.records += 1;
+        let text = std::str::from_utf8(record).map(Cow::Borrowed).unwrap_or_else(|_| {
+            self.trouble("a record is not UTF-8".to_owned(), Some(offset));
+            String::from_utf8_lossy(record)
+        });
+        match Json::parse(&text) {
+            Some(json) => self.skim.record(json, self.depth, &mut self.found),
+            None => self.trouble("a record is not JSON".to_owned(), Some(offset)),
+        }
+        self.take(offset);
+    }
+
+    /// Takes what a record gave.
+    fn take(&mut self, offset: u64) {
+        let found = &mut self.found;
+        let mut facts = mem::take(&mut found.facts);
+        if self.depth == Depth::Tokens {
+            facts.prompts = 0;
+        }
+        self.next.facts.learn(facts);
+        for spent in found.spent.drain(..) {
+            self.next.time = spent.at.map_or(self.next.time, Timestamp::as_micros);
+            if offset >= self.counted {
+                self.replies.add(&spent, self.next.time);
+            }
+        }
+        if self.depth == Depth::All && !found.passages.is_empty() {
+            let begin = self.block.text.len();
+            self.block.text.push_str(&found.text);
+            for passage in found.passages.drain(..) {
+                self.next.time = passage.at.map_or(self.next.time, Timestamp::as_micros);
+                let at = Timestamp::from_micros(self.next.time).filter(|_| self.next.time != 0);
+                let line = Line { kind: passage.kind, at, tool: passage.tool, offset, end: begin + passage.end };
+                self.block.lines.push(line);
+            }
+        }
+        found.passages.clear();
+        found.text.clear();
+        let (unknown, trouble) = (found.unknown.take(), found.trouble.take());
+        if let Some(kind) = unknown {
+            self.trouble(format!("a record of an unknown kind: {kind}"), Some(offset));
+        }
+        if let Some(trouble) = trouble {
+            self.trouble(trouble, Some(offset));
+        }
+        if self.block.text.len() >= block::FULL {
+            self.cut();
+        }
+    }
+
+    /// Counts what is wrong. Records are looked at twice, for tokens and for text; only the second look counts.
+    fn trouble(&mut self, what: String, place: Option<u64>) {
+        if self.depth == Depth::Tokens && place.is_some() {
+            return;
+        }
+        match self.next.troubles.iter_mut().find(|(known, ..)| *known == what) {
+            Some((.., times)) => *times += 1,
+            None => self.next.troubles.push((what, place, 1)),
+        }
+    }
+
+    /// The block is full.
+    fn cut(&mut self) {
+        let prompts = self.block.prompts_after();
+        let block = mem::replace(&mut self.block, Block { prompts, ..Block::default() });
+        // Compressing into memory does not fail.
+        if let Ok(stored) = block.store(&mut self.words) {
+            self.next.blocks.push(stored);
+        }
+    }
+
+    /// Gives what there is up to `at`.
+    fn give(&mut self, at: u64, end: Option<End>) {
+        if !self.block.lines.is_empty() {
+            self.cut();
+        }
+        let next = &mut self.next;
+        let after = Portion {
+            unit: next.unit,
+            version: next.version + 1,
+            depth: next.depth,
+            fresh: false,
+            at,
+            read: 0,
+            records: 0,
+            spent: Vec::new(),
+            blocks: Vec::new(),
+            replaces: None,
+            raw: None,
+            troubles: Vec::new(),
+            facts: next.facts.clone(),
+            state: Vec::new(),
+            time: next.time,
+            mark: None,
+            end: None,
+        };
+        let mut portion = mem::replace(next, after);
+        portion.at = at;
+        portion.read = at.saturating_sub(self.from);
+        portion.end = end;
+        portion.state = self.skim.save();
+        if !self.replies.is_empty() {
+            portion.spent = self.replies.take();
+        }
+        if !self.raw.is_empty() {
+            let raw = zstd::bulk::compress(&mem::take(&mut self.raw), RAW_LEVEL);
+            portion.raw = raw.ok().map(|raw| (self.from, raw));
+        }
+        if matches!(self.task.seen.file.form, Form::Lines) {
+            let reached = at.max(self.counted);
+            portion.mark = File::open(&self.task.seen.path).and_then(|file| mark::of(&file, reached)).ok();
+        }
+        self.from = at;
+        self.stopped = !(self.send)(portion);
+    }
+}

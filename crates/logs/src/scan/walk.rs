@@ -1,0 +1,172 @@
+//! Which logs there are. Only the folders that can hold logs are looked through, and nothing is opened but databases.
+
+use std::{
+    collections::HashMap,
+    fs::Metadata,
+    io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use switchboard_agents::{Form, LogFile};
+
+use crate::{Home, read};
+
+/// A log that is there.
+#[derive(Debug)]
+pub struct Seen {
+    /// Machine, agent and log.
+    pub name: String,
+    /// The agent.
+    pub agent: &'static str,
+    /// The machine, if it is another one.
+    pub machine: Option<String>,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// The session in a database.
+    pub part: Option<String>,
+    /// What it is.
+    pub file: LogFile,
+    /// How large it is.
+    pub bytes: u64,
+    /// What the file system calls it.
+    pub inode: u64,
+    /// What changes whenever it does.
+    pub seen: String,
+}
+
+impl Seen {
+    /// The session, as far as it is known without opening it.
+    pub fn session(&self) -> String {
+        let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.part.clone().or_else(|| self.file.session.clone()).unwrap_or_else(stem)
+    }
+}
+
+/// A folder or a database that could not be looked through.
+pub struct Blocked {
+    /// The agent.
+    pub agent: &'static str,
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// All logs of these homes, and what could not be looked through.
+pub fn walk(homes: &[Home]) -> (Vec<Seen>, Vec<Blocked>) {
+    let mut walker = Walker { seen: Vec::new(), blocked: Vec::new() };
+    for home in homes {
+        for folder in home.logs.folders {
+            let path = home.folder.join(folder);
+            if path.is_file() {
+                walker.file(home, &path, path.metadata());
+            } else if path.is_dir() {
+                walker.folder(home, &path, 0);
+            }
+        }
+    }
+    walker.without_twins()
+}
+
+/// How deep logs can lie.
+const DEEPEST: usize = 8;
+
+struct Walker {
+    seen: Vec<Seen>,
+    blocked: Vec<Blocked>,
+}
+
+impl Walker {
+    fn folder(&mut self, home: &Home, folder: &Path, depth: usize) {
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.block(home, folder, error),
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < DEEPEST => self.folder(home, &path, depth + 1),
+                Ok(kind) if kind.is_file() => self.file(home, &path, entry.metadata()),
+                // A link is followed to a file and to no folder: it may lead in a circle.
+                Ok(kind) if kind.is_symlink() && path.is_file() => self.file(home, &path, path.metadata()),
+                _ => {}
+            }
+        }
+    }
+
+    fn block(&mut self, home: &Home, path: &Path, error: io::Error) {
+        // What is gone by now was not there.
+        if error.kind() != io::ErrorKind::NotFound {
+            self.blocked.push(Blocked { agent: home.logs.agent, path: path.to_owned(), error });
+        }
+    }
+
+    fn file(&mut self, home: &Home, path: &Path, metadata: io::Result<Metadata>) {
+        let Some(file) = path.strip_prefix(&home.folder).ok().and_then(|path| (home.logs.file)(path)) else { return };
+        let metadata = match metadata {
+            Ok(metadata) => metadata,
+            Err(error) => return self.block(home, path, error),
+        };
+        let mark = format!("{}.{}.{}.{}", metadata.size(), metadata.mtime(), metadata.mtime_nsec(), metadata.ino());
+        match file.form {
+            Form::Database(queries) => match read::sessions_of(path, queries) {
+                Ok(sessions) => {
+                    for (id, seen) in sessions {
+                        self.push(home, path, &metadata, (Some(id), seen), file.clone());
+                    }
+                }
+                Err(error) => self.block(home, path, error),
+            },
+            Form::Tree(pieces) => match read::tree_mark(path, pieces) {
+                Ok(seen) => self.push(home, path, &metadata, (None, seen), file),
+                Err(error) => self.block(home, path, error),
+            },
+            _ => self.push(home, path, &metadata, (None, mark), file),
+        }
+    }
+
+    fn push(
+        &mut self,
+        home: &Home,
+        path: &Path,
+        data: &Metadata,
+        (part, seen): (Option<String>, String),
+        file: LogFile,
+    ) {
+        let machine = home.machine.clone().unwrap_or_default();
+        let log = match (&file.twin, &part) {
+            (Some((twin, _)), _) => twin.clone(),
+            (None, Some(part)) => format!("{}#{part}", path.display()),
+            (None, None) => path.display().to_string(),
+        };
+        // A database is as large as it is; its sessions are not.
+        let bytes = if part.is_some() { 0 } else { data.size() };
+        self.seen.push(Seen {
+            name: format!("{machine}\n{}\n{log}", home.logs.agent),
+            agent: home.logs.agent,
+            machine: home.machine.clone(),
+            path: path.to_owned(),
+            part,
+            file,
+            bytes,
+            inode: data.ino(),
+            seen,
+        });
+    }
+
+    /// The same log in several files is read where its rank is lowest.
+    fn without_twins(self) -> (Vec<Seen>, Vec<Blocked>) {
+        let rank = |seen: &Seen| seen.file.twin.as_ref().map_or(0, |(_, rank)| *rank);
+        let mut first: HashMap<String, Seen> = HashMap::new();
+        for seen in self.seen {
+            match first.get(&seen.name) {
+                Some(known) if rank(known) <= rank(&seen) => {}
+                _ => drop(first.insert(seen.name.clone(), seen)),
+            }
+        }
+        let mut seen: Vec<Seen> = first.into_values().collect();
+        seen.sort_by(|a, b| a.name.cmp(&b.name));
+        (seen, self.blocked)
+    }
+}

@@ -1,0 +1,163 @@
+//! Doing what is planned: several threads read, one writes.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use rusqlite::OptionalExtension as _;
+use switchboard_agents::Depth;
+
+use super::{
+    Task,
+    reading::{Begin, Reading},
+};
+use crate::{
+    LogsError, Progress,
+    index::{
+        Index,
+        block::{Block, FULL},
+        portion::Portion,
+        units,
+    },
+};
+
+/// The most threads that read.
+const MOST_THREADS: usize = 8;
+
+/// How many portions may wait to be written.
+const WAITING: usize = 4;
+
+/// How many bytes are written in one transaction.
+const TRANSACTION: usize = 16 << 20;
+
+/// What the work came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    /// Logs that were read.
+    pub read: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+/// Reads all of them.
+pub fn run(
+    index: &mut Index,
+    tasks: Vec<Task>,
+    depth: Depth,
+    keep: bool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Work, LogsError> {
+    let of_bytes = tasks.iter().map(|task| task.bytes(depth)).sum();
+    let mut told = Progress { of_bytes, of_files: tasks.len() as u64, ..Progress::default() };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(tasks.len());
+    let queue = Mutex::new(VecDeque::from(tasks));
+    let lost = Mutex::new(HashSet::new());
+    let (sender, receiver) = sync_channel(WAITING);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let reader =
+                Reader { queue: &queue, lost: &lost, index: index.again()?, depth, keep, sender: sender.clone() };
+            scope.spawn(move || reader.run());
+        }
+        drop(sender);
+        let written = write(index, &receiver, &lost, &mut told, progress);
+        // If that failed, nobody need read on.
+        drop(receiver);
+        written
+    })?;
+    Ok(Work { read: told.files, bytes: told.bytes })
+}
+
+fn write(
+    index: &mut Index,
+    receiver: &Receiver<Portion>,
+    lost: &Mutex<HashSet<i64>>,
+    told: &mut Progress,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<(), LogsError> {
+    while let Ok(first) = receiver.recv() {
+        let mut size = weight(&first);
+        let mut portions = vec![first];
+        while size < TRANSACTION
+            && let Ok(next) = receiver.try_recv()
+        {
+            size += weight(&next);
+            portions.push(next);
+        }
+        let written = index.write(&portions).map_err(|error| index.error(error))?;
+        for (portion, written) in portions.iter().zip(written) {
+            told.bytes += portion.read;
+            told.files += u64::from(portion.end.is_some());
+            if !written {
+                lost.lock().unwrap_or_else(PoisonError::into_inner).insert(portion.unit);
+            }
+        }
+        progress(*told);
+    }
+    Ok(())
+}
+
+fn weight(portion: &Portion) -> usize {
+    let blocks: usize = portion.blocks.iter().map(|block| block.text.len() + block.filter.len()).sum();
+    blocks + portion.spent.len() + portion.raw.as_ref().map_or(0, |(_, raw)| raw.len())
+}
+
+/// One thread that reads.
+struct Reader<'a> {
+    queue: &'a Mutex<VecDeque<Task>>,
+    /// Logs that somebody else has read meanwhile.
+    lost: &'a Mutex<HashSet<i64>>,
+    index: Index,
+    depth: Depth,
+    keep: bool,
+    sender: SyncSender<Portion>,
+}
+
+impl Reader<'_> {
+    fn run(&self) {
+        while let Some(task) = self.next() {
+            let unit = task.unit;
+            let mut send = |portion| {
+                let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).contains(&unit);
+                !lost && self.sender.send(portion).is_ok()
+            };
+            if let Some(reading) = Reading::new(&task, self.begin(&task), self.depth, self.keep, &mut send) {
+                reading.run();
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Task> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// What was left of the log. What cannot be had is read anew: its state, never its text.
+    fn begin(&self, task: &Task) -> Begin {
+        if task.fresh {
+            return Begin { state: None, block: None };
+        }
+        let state = units::state(&self.index.connection, task.unit, self.depth).ok().flatten();
+        let block = if self.depth == Depth::All { self.last_block(task.unit).ok().flatten() } else { None };
+        Begin { state, block }
+    }
+
+    /// The last block of a log. One with little text is filled up; of a full one, only the prompts are counted.
+    fn last_block(&self, unit: i64) -> rusqlite::Result<Option<(Option<i64>, Block)>> {
+        let mut last = self.index.connection.prepare_cached("SELECT max(block) FROM words WHERE unit = ?1")?;
+        let Some(number) = last.query_row([unit], |row| row.get::<_, Option<i64>>(0)).optional()?.flatten() else {
+            return Ok(None);
+        };
+        let mut text = self.index.connection.prepare_cached("SELECT passages FROM text WHERE block = ?1")?;
+        let stored = text.query_row([number], |row| row.get::<_, Vec<u8>>(0)).optional()?;
+        let Some(block) = stored.and_then(|stored| Block::read(&stored)) else { return Ok(None) };
+        if block.text.len() < FULL / 2 {
+            return Ok(Some((Some(number), block)));
+        }
+        Ok(Some((None, Block { prompts: block.prompts_after(), ..Block::default() })))
+    }
+}
