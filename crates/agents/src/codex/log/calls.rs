@@ -1,7 +1,8 @@
 //! Tools that the model calls, as items; and what they gave back.
 
 use switchboard_event::{
-    Call, CallKind, Command, Details, FileChange, FileOp, Id, Item, Location, Mcp, Notice, Status, Subagent, Tool, Topic,
+    Call, CallKind, Command, Details, FileChange, FileOp, Id, Item, Location, Mcp, Notice, Status, Subagent, Tool,
+    Topic,
 };
 
 use super::{
@@ -31,11 +32,7 @@ fn local_shell(action: &Object<'_>) -> Item {
         cwd: action.filled("working_directory"),
         ..Command::default()
     };
-    Item::new(command).with_call(Call {
-        name: "local_shell".to_owned(),
-        kind: CallKind::Execute,
-        ..Call::default()
-    })
+    Item::new(command).with_call(Call { name: "local_shell".to_owned(), kind: CallKind::Execute, ..Call::default() })
 }
 
 fn function(native: &Object<'_>, scribe: &Scribe) -> Item {

@@ -25,17 +25,15 @@ impl Log {
             }
             "thread_settings_applied" => {
                 let settings = fields.object("thread_settings");
-                scribe.info(Info {
-                    cwd: settings.filled("cwd"),
-                    model: settings.filled("model"),
-                    ..Info::default()
-                });
+                scribe.info(Info { cwd: settings.filled("cwd"), model: settings.filled("model"), ..Info::default() });
             }
             "thread_name_updated" => scribe.info(Info { title: fields.filled("thread_name"), ..Info::default() }),
             "context_compacted" => scribe.notice(Notice::new(Topic::Compaction).with_name(what)),
             "thread_rolled_back" => {
                 let turns = fields.count("num_turns");
-                scribe.notice(Notice::new(Topic::Retracted).with_name(what).with_text(format!("{turns} turns taken back")));
+                scribe.notice(
+                    Notice::new(Topic::Retracted).with_name(what).with_text(format!("{turns} turns taken back")),
+                );
             }
             "error" | "stream_error" | "warning" => {
                 let fault = errors::from_turn(fields);

@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use super::{super::launch::home, line::of_document, lineage::is_uuid, skim};
-use crate::{Form, LogFile, Logs};
+use crate::{Form, LogFile, Logs, no_root};
 
 /// The logs of Codex. It deletes none.
 pub const LOGS: Logs = Logs {
@@ -14,6 +14,7 @@ pub const LOGS: Logs = Logs {
     folders: &["sessions", "archived_sessions"],
     file,
     skim: |file, saved| Box::new(skim::Rollout::new(file, saved)),
+    root: no_root,
     kept_days: None,
 };
 

@@ -112,16 +112,33 @@ mod tests {
 
     #[test]
     fn a_record_is_known_by_its_beginning() {
-        check(r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":"#, "event_msg", Some("token_count"));
-        check(r#"{"timestamp":"t","ordinal":7,"type":"token_usage_record","payload":{"thread_id":1}}"#, "token_usage_record", None);
-        check("{ \"timestamp\" : \"t\" ,\t\"type\": \"response_item\", \"payload\": { \"type\": \"message\"", "response_item", Some("message"));
-        check(r#"{"type":"event_msg","timestamp":"t","payload":{"type":"token_count"}}"#, "event_msg", Some("token_count"));
+        check(
+            r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":"#,
+            "event_msg",
+            Some("token_count"),
+        );
+        check(
+            r#"{"timestamp":"t","ordinal":7,"type":"token_usage_record","payload":{"thread_id":1}}"#,
+            "token_usage_record",
+            None,
+        );
+        check(
+            "{ \"timestamp\" : \"t\" ,\t\"type\": \"response_item\", \"payload\": { \"type\": \"message\"",
+            "response_item",
+            Some("message"),
+        );
+        check(
+            r#"{"type":"event_msg","timestamp":"t","payload":{"type":"token_count"}}"#,
+            "event_msg",
+            Some("token_count"),
+        );
         check(r#"{"type":"message","role":"user","content":[]}"#, "message", None);
     }
 
     #[test]
     fn what_begins_otherwise_is_left_open() {
-        for record in ["", "{", "[]", r#"{"payload":{},"type":"event_msg"}"#, r#"{"id":"s","timestamp":"t"}"#, "\0\0\0"] {
+        for record in ["", "{", "[]", r#"{"payload":{},"type":"event_msg"}"#, r#"{"id":"s","timestamp":"t"}"#, "\0\0\0"]
+        {
             assert_eq!(head(record.as_bytes()), None, "{record}");
         }
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use switchboard_event::Timestamp;
 
+use super::known;
 use crate::{Json, Object};
 
 /// A record, taken apart.
@@ -45,6 +46,19 @@ impl<'a> Line<'a> {
     pub fn what(&self) -> Cow<'a, str> {
         self.fields.str("type").unwrap_or_default()
     }
+
+    /// What it is called: items and events have names of their own.
+    pub fn name(&self) -> String {
+        match (self.kind.as_ref(), self.what()) {
+            ("response_item" | "event_msg", what) if !what.is_empty() => what.into_owned(),
+            (kind, _) => kind.to_owned(),
+        }
+    }
+
+    /// It is of a kind that we know, be it only by name.
+    pub fn is_known(&self) -> bool {
+        known::is(&self.kind, &self.what())
+    }
 }
 
 /// The records of a `rollout-*.json` of 2025: its session, and each of its items.
@@ -69,8 +83,16 @@ mod tests {
 
     #[test]
     fn records_of_all_ages() {
-        check(r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count"}}"#, Some("event_msg"), "token_count");
-        check(r#"{"id":"s","timestamp":"2025-05-07T17:24:21.123Z","instructions":null,"git":{}}"#, Some("session_meta"), "");
+        check(
+            r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count"}}"#,
+            Some("event_msg"),
+            "token_count",
+        );
+        check(
+            r#"{"id":"s","timestamp":"2025-05-07T17:24:21.123Z","instructions":null,"git":{}}"#,
+            Some("session_meta"),
+            "",
+        );
         check(r#"{"type":"message","role":"user","content":[]}"#, Some("response_item"), "message");
         check(r#"{"record_type":"state"}"#, Some("state"), "");
         check(r#"{"type":7}"#, None, "");
@@ -79,7 +101,8 @@ mod tests {
 
     #[test]
     fn a_document_is_its_session_and_its_items() {
-        let document = "{\n \"session\": {\"id\":\"s\"},\n \"items\": [{\"type\":\"message\"}, {\"type\":\"reasoning\"}]\n}";
+        let document =
+            "{\n \"session\": {\"id\":\"s\"},\n \"items\": [{\"type\":\"message\"}, {\"type\":\"reasoning\"}]\n}";
         assert_eq!(of_document(document), [r#"{"id":"s"}"#, r#"{"type":"message"}"#, r#"{"type":"reasoning"}"#]);
         assert_eq!(of_document("{\"torn"), ["{\"torn"]);
     }

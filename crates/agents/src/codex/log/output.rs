@@ -127,7 +127,13 @@ mod tests {
         check(json, "hi\n", Some(0), Some(500), Some(Status::Completed));
         let parts = r#"{"output":[{"type":"input_text","text":"Script completed\nWall time 0.3 seconds\nOutput:\n"},{"type":"input_text","text":"hi"}]}"#;
         check(parts, "hi", None, Some(300), None);
-        check(r#"{"output":{"content":"no such tool","success":false}}"#, "no such tool", None, None, Some(Status::Failed));
+        check(
+            r#"{"output":{"content":"no such tool","success":false}}"#,
+            "no such tool",
+            None,
+            None,
+            Some(Status::Failed),
+        );
         check(r#"{"output":"Plan updated"}"#, "Plan updated", None, None, None);
         check(r#"{"output":"patch rejected by user"}"#, "patch rejected by user", None, None, Some(Status::Declined));
         let cut = "Wall time: 2.2 seconds\naborted by user";

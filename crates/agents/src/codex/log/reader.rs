@@ -51,11 +51,8 @@ impl Reader for Log {
 
 /// What has no event of its own is kept under its name.
 fn kept(line: &Line<'_>) -> Notice {
-    let what = line.what();
-    let known = super::is_known(&line.kind, &what);
-    let topic = if known { Topic::Control } else { Topic::Unknown };
-    let name = if what.is_empty() { line.kind.to_string() } else { what.into_owned() };
-    Notice::new(topic).with_name(name)
+    let topic = if line.is_known() { Topic::Control } else { Topic::Unknown };
+    Notice::new(topic).with_name(line.name())
 }
 
 impl Log {
@@ -83,11 +80,7 @@ impl Log {
         if turn.is_some() {
             self.account.turn(turn.as_deref(), line.at);
         }
-        scribe.info(Info {
-            cwd: line.fields.filled("cwd"),
-            model: line.fields.filled("model"),
-            ..Info::default()
-        });
+        scribe.info(Info { cwd: line.fields.filled("cwd"), model: line.fields.filled("model"), ..Info::default() });
     }
 
     /// Tokens of a reply. What another thread used is counted there.

@@ -144,6 +144,18 @@ pub fn prompt<'a>(line: &Line<'a>) -> Option<(Way, Cow<'a, str>)> {
     }
 }
 
+/// The folder that Codex tells the model it works in. The files of 2025 say it nowhere else.
+pub fn folder(line: &Line<'_>) -> Option<String> {
+    if !line.fields.is("role", "user") || line.what() != "message" {
+        return None;
+    }
+    let text = text(&line.fields);
+    let about = text.trim_start().strip_prefix("<environment_context>")?;
+    let tagged = about.split_once("<cwd>").and_then(|(_, rest)| rest.split_once("</cwd>")).map(|(cwd, _)| cwd);
+    let told = || about.split_once("Current working directory: ").and_then(|(_, rest)| rest.lines().next());
+    tagged.or_else(told).map(str::trim).filter(|cwd| !cwd.is_empty()).map(str::to_owned)
+}
+
 /// A person said it. Newer files say so for each part; of others, the beginning tells.
 pub fn by_person(message: &Object<'_>, text: &str) -> bool {
     let about = message.object("internal_chat_message_metadata_passthrough");
@@ -165,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_said_both_ways_is_said_once() {
-        let at = |ms| Timestamp::from_millis(1_700_000_000_000 + ms);
+        let at = |ms: i64| Timestamp::from_millis(1_700_000_000_000 + ms);
         let mut said = Said::default();
         assert!(!said.again(Voice::User, Way::Item, "continue", at(0)));
         assert!(said.again(Voice::User, Way::Event, "continue", at(1)));

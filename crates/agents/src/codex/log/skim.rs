@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     account::{Account, NoNumbers, Reply},
-    head, is_known, is_models,
+    head, known,
     line::Line,
     lineage::{self, Lineage},
     passages, reader,
@@ -46,8 +46,12 @@ impl Skim for Rollout {
             (b"event_msg", Some(what)) => EVENTS.contains(&what) || self.account.listens(),
             (b"response_item", Some(what)) | (what, None) => match what {
                 b"message" => find(b"\"user\"") || self.account.listens(),
-                b"function_call" | b"custom_tool_call" | b"local_shell_call" | b"tool_search_call"
-                | b"web_search_call" | b"image_generation_call" => true,
+                b"function_call"
+                | b"custom_tool_call"
+                | b"local_shell_call"
+                | b"tool_search_call"
+                | b"web_search_call"
+                | b"image_generation_call" => true,
                 _ => self.account.listens(),
             },
             _ => false,
@@ -68,15 +72,12 @@ impl Skim for Rollout {
                 self.spent(reply, &line, found);
             }
             "event_msg" => self.event(&line, found),
-            "response_item" => self.item(&line),
+            "response_item" => self.item(&line, found),
             _ => {}
         }
         let repeated = self.prompt(&line, found);
         if depth == Depth::All {
-            if !is_known(&line.kind, &line.what()) {
-                let what = line.what();
-                found.unknown = Some(if what.is_empty() { line.kind.to_string() } else { what.into_owned() });
-            }
+            found.unknown = (!line.is_known()).then(|| line.name());
             passages::of(&line, repeated, self, found);
         }
     }
@@ -168,9 +169,13 @@ impl Rollout {
         }
     }
 
-    fn item(&mut self, line: &Line<'_>) {
+    fn item(&mut self, line: &Line<'_>, found: &mut Finds) {
         let what = line.what();
-        if !is_models(&what, &line.fields) {
+        if let Some(cwd) = said::folder(line).filter(|_| self.cwd.is_none()) {
+            self.cwd = Some(cwd.clone());
+            found.facts.learn(Facts { cwd: Some(cwd), ..Facts::default() });
+        }
+        if !known::is_models(&what, &line.fields) {
             return;
         }
         self.account.spoke();

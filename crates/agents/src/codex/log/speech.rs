@@ -1,10 +1,10 @@
 //! What is said: items of the model's API, and the events that repeat them.
 
-use switchboard_event::{AgentMessage, Id, Item, Notice, Reasoning, Topic, UserMessage};
+use switchboard_event::{AgentMessage, Id, Info, Item, Notice, Reasoning, Topic, UserMessage};
 
 use super::{
     super::{items, user},
-    calls, ends,
+    calls, ends, known,
     line::Line,
     reader::Log,
     said::{self, Voice, Way},
@@ -15,7 +15,7 @@ impl Log {
     /// `response_item`.
     pub(super) fn item(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
         let (native, what) = (&line.fields, line.what());
-        if super::is_models(&what, native) {
+        if known::is_models(&what, native) {
             self.account.spoke();
         }
         match &*what {
@@ -61,6 +61,9 @@ impl Log {
         let message = user::message(line.fields.get("content"));
         if !self.prompt(line, &message, scribe) {
             self.put(line.fields.filled("id"), Item::new(UserMessage { synthetic: true, ..message }), scribe);
+            if let Some(cwd) = said::folder(line).filter(|_| scribe.cwd().is_none()) {
+                scribe.info(Info { cwd: Some(cwd), ..Info::default() });
+            }
         }
     }
 
@@ -214,4 +217,3 @@ impl Log {
 fn echo(line: &Line<'_>, scribe: &mut Scribe) {
     scribe.notice(Notice::new(Topic::Echo).with_name(line.what()));
 }
-
