@@ -78,6 +78,7 @@ pub fn figures(fields: &Object<'_>, scope: Scope, model: Option<&str>) -> Usage 
 }
 
 /// Figures as Codex has them: input with the cache in it, output with reasoning in it.
+#[derive(Clone, Copy)]
 pub struct Whole<'a> {
     pub scope: Scope,
     pub model: Option<&'a str>,
