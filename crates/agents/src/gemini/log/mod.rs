@@ -27,6 +27,8 @@ pub struct Log {
     present: HashSet<String>,
     /// All messages that there ever were.
     seen: HashMap<String, Seen>,
+    /// Messages that a list in place of all others did not have. When a session is continued, another list soon has them.
+    missing: Vec<String>,
     /// The calls of tools that are known.
     calls: HashSet<Id>,
     /// The last thing that happened is an answer: the turn may be over.
@@ -61,6 +63,7 @@ impl Reader for Log {
             self.typed(&fields, scribe);
         } else if fields.has("id") {
             self.message(&fields, scribe);
+            self.miss(scribe);
         } else if fields.has("sessionId") {
             self.header(&fields, scribe);
         }
@@ -68,6 +71,7 @@ impl Reader for Log {
 
     fn end(&mut self, scribe: &mut Scribe) {
         self.introduce(scribe);
+        self.miss(scribe);
         if self.answered && scribe.in_turn() {
             scribe.turn_completed(TurnCompleted::default());
         }
@@ -138,7 +142,14 @@ impl Log {
             }
         }
         (self.order, self.present) = (ids, present);
-        taken_back("$set", &gone, scribe);
+        self.missing.extend(gone);
+    }
+
+    /// What is still missing when the conversation goes on is taken back.
+    fn miss(&mut self, scribe: &mut Scribe) {
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.retain(|id| !self.present.contains(id));
+        taken_back("$set", &missing, scribe);
     }
 
     /// A message and all behind it are taken back; all, if nobody knows it. What they used was used.
