@@ -10,7 +10,8 @@ mod parts;
 use std::collections::{HashMap, HashSet};
 
 use switchboard_event::{
-    Dir, EndReason, Id, Info, Item, Level, Notice, Timestamp, Topic, TurnCompleted, TurnStarted, Usage, UserMessage,
+    Dir, EndReason, Id, Info, Item, Level, Notice, Origin, Timestamp, Topic, TurnCompleted, TurnStarted, Usage,
+    UserMessage,
 };
 
 pub use files::LOGS;
@@ -69,6 +70,13 @@ impl Reader for Log {
         }
     }
 
+    /// `logs.json` has what was typed in all sessions of a project.
+    fn is_another(&self, record: Json<'_>, scribe: &Scribe) -> bool {
+        let fields = record.object();
+        let typed = fields.get("messageId").and(fields.str("sessionId"));
+        matches!((typed, scribe.session()), (Some(session), Some(known)) if session != **known)
+    }
+
     fn end(&mut self, scribe: &mut Scribe) {
         self.introduce(scribe);
         self.miss(scribe);
@@ -107,7 +115,10 @@ impl Log {
         let is_first = scribe.session().is_none() && self.order.is_empty();
         let title = fields.filled("summary");
         if is_first || cwd.is_some() || title.is_some() {
-            scribe.info(Info { cwd, title, ..Info::default() });
+            scribe.info(Info { cwd, title: title.clone(), ..Info::default() });
+        }
+        if let Some(summary) = title {
+            scribe.notice(Notice::new(Topic::Status).with_status("summary").with_text(summary));
         }
     }
 
@@ -180,11 +191,11 @@ impl Log {
         scribe.happened(time(fields, "timestamp"));
         scribe.identify(&fields.str("sessionId").unwrap_or_default());
         let text = fields.string("message").unwrap_or_default();
-        self.answered = true;
-        scribe.turn_started(TurnStarted::default());
         let number = fields.get("messageId").map(|number| number.display().into_owned()).unwrap_or_default();
-        let id = scribe.local_id(&format!("typed_{number}"));
-        scribe.item_completed(&id, Item::new(UserMessage::text(text)));
+        self.answered = true;
+        let turn = TurnStarted { origin: Origin::Command, prompt: Some(text.clone()), ..TurnStarted::default() };
+        scribe.turn_started(turn);
+        scribe.item_completed(&Id::from(number), Item::new(UserMessage::text(text)));
     }
 }
 
