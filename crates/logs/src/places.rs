@@ -39,5 +39,16 @@ fn below(logs: &Logs, named: &[PathBuf]) -> Vec<PathBuf> {
 
 /// The folder has what the agent keeps its logs in.
 fn is_home(logs: &Logs, folder: &Path) -> bool {
-    logs.folders.iter().any(|inner| folder.join(inner).exists())
+    logs.folders.iter().any(|inner| inside(folder, inner).iter().any(|path| path.exists()))
+}
+
+/// A folder or a file in a folder. A `*` in the name of a file stands for anything.
+pub fn inside(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Some((before, behind)) = name.split_once('*') else {
+        return vec![folder.join(name)];
+    };
+    let fits = |name: &str| name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)).is_some();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(fits));
+    named.map(|entry| entry.path()).collect()
 }
