@@ -24,9 +24,14 @@ pub struct Place {
 }
 
 impl Place {
+    /// Where sessions and the index are kept.
+    pub fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(host::absolute(&host::data_folder(self.data.clone())?))
+    }
+
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
-        let data = host::absolute(&host::data_folder(self.data.clone())?);
+        let data = self.data()?;
         let machine = host::machine()?;
         let homes = homes(&machine, &self.home, self.machine.as_deref());
         let own = Store::open(&data, &Options::default())?;

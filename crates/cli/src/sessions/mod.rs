@@ -29,6 +29,7 @@ use clap::{Args, Subcommand};
 use crate::failure::Failure;
 
 pub use found::find;
+pub use row::clip;
 
 /// List, follow, steer, archive and delete sessions
 ///
