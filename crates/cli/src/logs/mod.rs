@@ -1,7 +1,9 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
 mod filter;
+mod list;
 mod place;
+mod progress;
 mod scan;
 mod times;
 mod usage;
@@ -28,6 +30,7 @@ pub struct Logs {
 #[derive(Subcommand)]
 enum Command {
     Scan(scan::Scan),
+    List(Box<list::List>),
     Usage(Box<usage::Usage>),
 }
 
@@ -35,6 +38,7 @@ enum Command {
 pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::List(list) => list::run(list, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
     }
 }
