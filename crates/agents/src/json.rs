@@ -26,6 +26,11 @@ impl<'a> Json<'a> {
         Self(raw.get())
     }
 
+    /// Looks at a part of what is known to be JSON.
+    pub(crate) fn known(part: &'a str) -> Self {
+        Self(part)
+    }
+
     /// The value as it was written, to keep.
     #[must_use]
     pub fn to_raw(self) -> Box<RawValue> {
@@ -67,6 +72,18 @@ impl<'a> Json<'a> {
         match serde_json::from_str::<String>(self.text()) {
             Ok(text) => Some(Cow::Owned(text)),
             Err(_) => serde_json::from_str::<Lossy>(self.text()).ok().map(|lossy| Cow::Owned(lossy.0)),
+        }
+    }
+
+    /// Adds its text to another, if it is a string: what [`Self::str`] gives, without a copy in between.
+    pub fn append_to(self, out: &mut String) {
+        let Some(inner) = self.0.get(1..self.0.len().saturating_sub(1)).filter(|_| self.0.starts_with('"')) else {
+            return;
+        };
+        let start = out.len();
+        if !unescape(inner, out) {
+            out.truncate(start);
+            out.push_str(&self.str().unwrap_or_default());
         }
     }
 
@@ -115,6 +132,48 @@ impl<'a> Json<'a> {
     pub fn display(self) -> Cow<'a, str> {
         self.str().unwrap_or(Cow::Borrowed(self.text()))
     }
+}
+
+/// Writes the text of a JSON string; false where it takes a closer look, at half of a surrogate pair.
+fn unescape(inner: &str, out: &mut String) -> bool {
+    let (bytes, mut from) = (inner.as_bytes(), 0);
+    while let Some(plain) = memchr::memchr(b'\\', bytes.get(from..).unwrap_or_default()) {
+        let at = from + plain;
+        out.push_str(inner.get(from..at).unwrap_or_default());
+        from = at + 2;
+        match bytes.get(at + 1) {
+            Some(b'n') => out.push('\n'),
+            Some(b't') => out.push('\t'),
+            Some(b'r') => out.push('\r'),
+            Some(b'b') => out.push('\u{8}'),
+            Some(b'f') => out.push('\u{c}'),
+            Some(same @ (b'"' | b'\\' | b'/')) => out.push(char::from(*same)),
+            Some(b'u') => match unit(inner, from).and_then(|first| whole(first, inner, &mut from)) {
+                Some(char) => out.push(char),
+                None => return false,
+            },
+            _ => return false,
+        }
+    }
+    out.push_str(inner.get(from..).unwrap_or_default());
+    true
+}
+
+/// The four digits of an escape.
+fn unit(inner: &str, at: usize) -> Option<u32> {
+    u32::from_str_radix(inner.get(at..at + 4)?, 16).ok()
+}
+
+/// The character of one escape, or of the two that make a pair.
+fn whole(first: u32, inner: &str, from: &mut usize) -> Option<char> {
+    *from += 4;
+    if !(0xd800..0xdc00).contains(&first) {
+        return char::from_u32(first);
+    }
+    inner.get(*from..*from + 2).filter(|begin| *begin == "\\u")?;
+    let second = unit(inner, *from + 2).filter(|second| (0xdc00..0xe000).contains(second))?;
+    *from += 6;
+    char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00))
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate, and that is wanted")]
@@ -295,6 +354,22 @@ mod tests {
         assert_eq!(json(r#"{"id":"first","id":"second"}"#).object().str("id").unwrap(), "first");
         let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
         assert_eq!(json(&deep).array().len(), 1);
+    }
+
+    #[test]
+    fn text_is_appended_as_it_is_read() {
+        for text in [
+            r#""plain""#,
+            r#""a\"\\\/\n\t\r\b\f\u00e9\ud83d\ude00z""#,
+            r#""x\ud800y""#,
+            r#""\ud800\u0041""#,
+            r#""""#,
+            "7",
+        ] {
+            let mut out = "before ".to_owned();
+            json(text).append_to(&mut out);
+            assert_eq!(out, format!("before {}", json(text).str().unwrap_or_default()), "{text}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod progress;
 pub mod read;
 mod scan;
 mod session;
+pub mod usage;
 mod view;
 pub mod when;
 

@@ -68,21 +68,11 @@ impl Live {
         if let Some((kind, text)) = shown(&fields) {
             return self.text_block(reply, kind, text, sub, scribe);
         }
-        let item = match fields.str("type").as_deref() {
-            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => return self.tool_use(reply, &fields, scribe),
-            Some(kind) if kind.ends_with("_tool_result") => return server_result(&fields, scribe),
-            Some("redacted_thinking") => Item::new(Reasoning { redacted: true, ..Reasoning::default() }),
-            Some("refusal") => {
-                let text = fields.string("refusal").unwrap_or_default();
-                Item::new(AgentMessage { refusal: true, ..AgentMessage::text(text) })
-            }
-            Some("code" | "image") => {
-                let content = piece(&fields).into_iter().collect();
-                Item::new(AgentMessage { content, ..AgentMessage::default() })
-            }
-            kind => Item::new(Unknown { name: kind.unwrap_or("unknown").to_owned(), raw: Some(block.to_raw()) }),
-        };
-        self.complete(reply, item, scribe);
+        match fields.str("type").as_deref() {
+            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.tool_use(reply, &fields, scribe),
+            Some(kind) if kind.ends_with("_tool_result") => server_result(&fields, scribe),
+            _ => self.complete(reply, finished(block, &fields), scribe),
+        }
     }
 
     fn complete(&mut self, reply: Option<&Id>, mut item: Item, scribe: &mut Scribe) {
@@ -157,8 +147,24 @@ impl Live {
     }
 }
 
+/// A block that is neither text nor about a tool.
+pub fn finished(block: Json<'_>, fields: &Object<'_>) -> Item {
+    match fields.str("type").as_deref() {
+        Some("redacted_thinking") => Item::new(Reasoning { redacted: true, ..Reasoning::default() }),
+        Some("refusal") => {
+            let text = fields.string("refusal").unwrap_or_default();
+            Item::new(AgentMessage { refusal: true, ..AgentMessage::text(text) })
+        }
+        Some("code" | "image") => {
+            let content = piece(fields).into_iter().collect();
+            Item::new(AgentMessage { content, ..AgentMessage::default() })
+        }
+        kind => Item::new(Unknown { name: kind.unwrap_or("unknown").to_owned(), raw: Some(block.to_raw()) }),
+    }
+}
+
 /// The result of a tool that the provider runs itself.
-fn server_result(block: &Object<'_>, scribe: &mut Scribe) {
+pub fn server_result(block: &Object<'_>, scribe: &mut Scribe) {
     let id = block.str("tool_use_id").unwrap_or_default();
     let Some(item) = scribe.item(&id).cloned() else {
         return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));

@@ -6,6 +6,7 @@ mod control;
 mod errors;
 mod items;
 mod live;
+mod log;
 mod modes;
 mod offers;
 mod queue;
@@ -34,14 +35,24 @@ mod launches;
 mod rehearsals;
 
 pub use launch::AGENT;
+pub use log::LOGS;
 
 use crate::Source;
 
 /// What Claude Code can be read from.
-pub const SOURCES: &[Source] = &[Source {
-    name: "claude",
-    agent: "claude",
-    title: "Claude Code, `claude -p --output-format stream-json --verbose`",
-    schema: Some(include_str!("schema.json")),
-    reader: || Box::new(live::Live::default()),
-}];
+pub const SOURCES: &[Source] = &[
+    Source {
+        name: "claude",
+        agent: "claude",
+        title: "Claude Code, `claude -p --output-format stream-json --verbose`",
+        schema: Some(include_str!("schema.json")),
+        reader: || Box::new(live::Live::default()),
+    },
+    Source {
+        name: "claude:log",
+        agent: "claude",
+        title: "Claude Code's session logs, `projects/**/*.jsonl`",
+        schema: None,
+        reader: || Box::new(log::Log::default()),
+    },
+];

@@ -110,8 +110,12 @@ impl Live {
 }
 
 /// What a `user` record says: text, or blocks of text and images.
-fn said(fields: &Object<'_>) -> Vec<Content> {
-    let content = fields.object("message").get("content");
+pub fn said(fields: &Object<'_>) -> Vec<Content> {
+    contents(fields.object("message").get("content"))
+}
+
+/// The same of a message's content alone.
+pub fn contents(content: Option<Json<'_>>) -> Vec<Content> {
     if let Some(text) = content.and_then(Json::str) {
         return vec![Content::text(text)];
     }
@@ -123,7 +127,8 @@ fn said(fields: &Object<'_>) -> Vec<Content> {
     blocks(content).into_iter().map(|block| piece(&block.object()).unwrap_or_else(|| other(block))).collect()
 }
 
-fn text_of(content: &[Content]) -> String {
+/// The text of a message.
+pub fn text_of(content: &[Content]) -> String {
     let texts = content.iter().filter(|c| c.kind == ContentType::Text).filter_map(|c| c.text.as_deref());
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -30,6 +30,16 @@ impl Found {
         let (end, tool) = (self.text.len(), tool.map(str::to_owned));
         self.passages.push(Passage { kind, at, tool, end });
     }
+
+    /// Adds a passage that is written straight to where texts are. Nothing was said where nothing is written.
+    pub fn compose(&mut self, kind: Kind, at: Option<Timestamp>, tool: Option<&str>, write: impl FnOnce(&mut String)) {
+        let before = self.text.len();
+        write(&mut self.text);
+        let (end, tool) = (self.text.len(), tool.map(str::to_owned));
+        if end > before {
+            self.passages.push(Passage { kind, at, tool, end });
+        }
+    }
 }
 
 /// Tokens of one reply of a model, or of a part of it. What has the same key is the same reply, wherever it lies: of

@@ -36,6 +36,8 @@ pub struct Scribe {
     /// The record being read, until an event takes it, and then the event that took it.
     native: Option<Native>,
     cause: Option<u64>,
+    /// The event that took the record before.
+    carrier: Option<u64>,
     place: Place,
     start: Start,
     agent_session: Option<Id>,
@@ -100,6 +102,7 @@ impl Scribe {
             worked_ms: 0,
             native: None,
             cause: None,
+            carrier: None,
             place: Place::default(),
             start,
             agent_session: None,
@@ -178,6 +181,17 @@ impl Scribe {
         self.place = Place { parent: parent.map(|parent| self.names.current(&parent)), thread };
     }
 
+    /// Writes what the records before left to be said, and only the one being read shows to be over. It stays theirs.
+    pub fn before(&mut self, write: impl FnOnce(&mut Self)) {
+        if self.carrier.is_none() {
+            return;
+        }
+        let (native, place) = (self.native.take(), self.place.clone());
+        let cause = std::mem::replace(&mut self.cause, self.carrier);
+        write(self);
+        (self.native, self.cause, self.place) = (native, cause, place);
+    }
+
     /// An id that is only unique in one process of the agent, made unique in the session.
     #[must_use]
     pub fn local_id(&self, id: &str) -> Id {
@@ -237,7 +251,7 @@ impl Scribe {
         self.next_seq += 1;
         let native = self.native.take();
         let cause = if native.is_some() {
-            self.cause = Some(seq);
+            (self.cause, self.carrier) = (Some(seq), Some(seq));
             None
         } else {
             self.cause

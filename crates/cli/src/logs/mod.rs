@@ -5,6 +5,8 @@ mod list;
 mod place;
 mod progress;
 mod scan;
+mod search;
+mod show;
 mod times;
 mod usage;
 
@@ -31,6 +33,8 @@ pub struct Logs {
 enum Command {
     Scan(scan::Scan),
     List(Box<list::List>),
+    Show(show::Show),
+    Search(Box<search::Search>),
     Usage(Box<usage::Usage>),
 }
 
@@ -39,6 +43,8 @@ pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
         Command::List(list) => list::run(list, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Show(show) => show::run(show, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Search(search) => search::run(search, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
     }
 }

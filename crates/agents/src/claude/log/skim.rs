@@ -1,0 +1,362 @@
+//! The quick way through a session log. A record is taken apart once, its fields are looked at as they are written, and
+//! nothing is copied that is not news.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use memchr::memmem::Finder;
+use switchboard_event::{Timestamp, Usage};
+
+use super::{super::turn, figures, places::subagent};
+use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, split};
+
+static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
+
+/// A record that is so much older than the first of its file was written for another session, and copied.
+const COPIED: i64 = 1_000_000;
+
+/// Looks through one file.
+#[derive(Default)]
+pub struct Glance {
+    /// The session, by the name of the file; of a subagent's file, the subagent.
+    pub(super) file: Option<String>,
+    /// The file is a subagent's.
+    pub(super) is_sub: bool,
+    /// When the file began, and what was last.
+    began: Option<Timestamp>,
+    pub(super) last: Option<Timestamp>,
+    /// How good the title is that was told.
+    pub(super) title: u8,
+    told: Told,
+    /// The reply of the last record, and what it used: most records repeat them.
+    reply: (String, Figures),
+}
+
+/// What was told last.
+#[derive(Default)]
+struct Told {
+    session: bool,
+    cwd: bool,
+    branch: String,
+    version: String,
+    model: String,
+    subagent: bool,
+}
+
+type Figures = [u64; 6];
+
+/// The fields of a record that matter here, as they are written.
+#[derive(Default)]
+pub struct Fields<'a> {
+    pub kind: Option<Json<'a>>,
+    pub subtype: Option<Json<'a>>,
+    pub message: Option<Json<'a>>,
+    pub content: Option<Json<'a>>,
+    pub attachment: Option<Json<'a>>,
+    pub data: Option<Json<'a>>,
+    pub title: Option<Json<'a>>,
+    pub summary: Option<Json<'a>>,
+    pub origin: Option<Json<'a>>,
+    pub link: Option<Json<'a>>,
+    pub has_result: bool,
+    pub is_injected: bool,
+    pub is_summary: bool,
+    pub is_sidechain: bool,
+    pub is_error: bool,
+    forked: bool,
+    uuid: Option<Json<'a>>,
+    request: Option<Json<'a>>,
+    session: Option<Json<'a>>,
+    time: Option<Json<'a>>,
+    cwd: Option<Json<'a>>,
+    branch: Option<Json<'a>>,
+    version: Option<Json<'a>>,
+    agent: Option<Json<'a>>,
+    agent_type: Option<Json<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(record: Json<'a>) -> Self {
+        let mut it = Self::default();
+        for (key, value) in split::fields(record.text()).filter(|(_, value)| *value != "null") {
+            let json = Some(Json::known(value));
+            match key.trim_matches('"') {
+                "type" => it.kind = json,
+                "subtype" => it.subtype = json,
+                "message" => it.message = json,
+                "content" => it.content = json,
+                "attachment" => it.attachment = json,
+                "data" => it.data = json,
+                "customTitle" | "aiTitle" | "title" => it.title = json,
+                "summary" => it.summary = json,
+                "origin" => it.origin = json,
+                "prUrl" => it.link = json,
+                "toolUseResult" => it.has_result = true,
+                "isMeta" | "isVisibleInTranscriptOnly" => it.is_injected |= value == "true",
+                "isCompactSummary" => it.is_summary = value == "true",
+                "isSidechain" => it.is_sidechain = value == "true",
+                "isApiErrorMessage" => it.is_error = value == "true",
+                "forkedFrom" => it.forked = true,
+                "uuid" => it.uuid = json,
+                "requestId" => it.request = json,
+                "sessionId" => it.session = json,
+                "timestamp" => it.time = json,
+                "cwd" => it.cwd = json,
+                "gitBranch" => it.branch = json,
+                "version" => it.version = json,
+                "agentId" => it.agent = json,
+                "attributionAgent" => it.agent_type = json,
+                _ => {}
+            }
+        }
+        it
+    }
+}
+
+/// A message of the model, as far as it matters here.
+#[derive(Default)]
+struct Message<'a> {
+    id: Option<Json<'a>>,
+    model: Option<Json<'a>>,
+    usage: Option<Json<'a>>,
+    content: Option<Json<'a>>,
+}
+
+impl<'a> Message<'a> {
+    fn of(message: Option<Json<'a>>) -> Self {
+        let mut it = Self::default();
+        let text = message.map(Json::text).unwrap_or_default();
+        for (key, value) in split::fields(text).filter(|(_, value)| *value != "null") {
+            let json = Some(Json::known(value));
+            match key.trim_matches('"') {
+                "id" => it.id = json,
+                "model" => it.model = json,
+                "usage" => it.usage = json,
+                "content" => it.content = json,
+                _ => {}
+            }
+        }
+        it
+    }
+}
+
+impl Glance {
+    /// At the beginning of a file, or where it was left.
+    pub fn new(file: &LogFile, saved: Option<&[u8]>) -> Self {
+        let mut it = Self { file: file.session.clone(), is_sub: subagent(file).is_some(), ..Self::default() };
+        if let Some((began, rest)) = saved.and_then(|saved| saved.split_first_chunk())
+            && let Some((last, [title])) = rest.split_first_chunk()
+        {
+            let time = |bytes: &[u8; 8]| Timestamp::from_micros(i64::from_le_bytes(*bytes));
+            (it.began, it.last, it.title) = (time(began), time(last), *title);
+        }
+        it
+    }
+
+    fn look(&mut self, fields: &Fields<'_>, depth: Depth, found: &mut Finds) {
+        let at = fields.time.and_then(Json::str).and_then(|time| Timestamp::parse(&time));
+        self.last = at.or(self.last);
+        self.began = self.began.or(at);
+        self.describe(fields, at, found);
+        let kind = fields.kind.and_then(Json::str);
+        match kind.as_deref() {
+            Some("assistant") => self.reply(fields, depth, found),
+            Some("progress") => self.progress(fields, depth, found),
+            Some(kind) => self.words(kind, fields, depth, found),
+            None => found.trouble = Some("a record has no type".to_owned()),
+        }
+    }
+
+    /// What is news about the session.
+    fn describe(&mut self, fields: &Fields<'_>, at: Option<Timestamp>, found: &mut Finds) {
+        let facts = &mut found.facts;
+        (facts.began, facts.updated) = (at, at);
+        if !self.told.session
+            && let Some(session) = filled(fields.session)
+        {
+            self.told.session = true;
+            let own = self.file.clone().or_else(|| filled(fields.agent).map(Into::into));
+            match self.is_sub
+                || fields.is_sidechain && own.is_some() && own.as_deref() == filled(fields.agent).as_deref()
+            {
+                true => (self.is_sub, facts.session, facts.parent) = (true, own, Some(session.into_owned())),
+                false => facts.session = self.file.clone().or_else(|| Some(session.into_owned())),
+            }
+        }
+        if fields.is_sidechain && !self.is_sub {
+            return;
+        }
+        if self.is_sub && !self.told.subagent && fields.agent_type.is_some() {
+            self.told.subagent = true;
+            facts.subagent = filled(fields.agent_type).map(Into::into);
+        }
+        if !self.told.cwd && fields.cwd.is_some() {
+            self.told.cwd = true;
+            facts.cwd = filled(fields.cwd).map(Into::into);
+        }
+        facts.branch = news(&mut self.told.branch, fields.branch);
+        facts.version = news(&mut self.told.version, fields.version);
+    }
+
+    /// `progress`: up to 2.1, a subagent's records stood in the progress of its call.
+    fn progress(&mut self, fields: &Fields<'_>, depth: Depth, found: &mut Finds) {
+        let data = Fields::of_data(fields.data);
+        let Some(record) = data.message.filter(|record| record.is_object()) else { return };
+        let mut inner = Fields::of(record);
+        inner.is_sidechain = true;
+        (inner.agent, inner.cwd) = (data.agent, inner.cwd.or(fields.cwd));
+        match inner.kind.and_then(Json::str).as_deref() {
+            Some("assistant") => self.reply(&inner, depth, found),
+            Some(kind) => self.words(kind, &inner, depth, found),
+            None => {}
+        }
+    }
+
+    /// `assistant`.
+    fn reply(&mut self, fields: &Fields<'_>, depth: Depth, found: &mut Finds) {
+        let message = Message::of(fields.message);
+        let model = message.model.and_then(Json::str);
+        let is_synthetic = model.as_deref() == Some("<synthetic>");
+        if !is_synthetic {
+            let usage = self.figures(fields, &message, found);
+            if let Some(usage) = usage {
+                self.spend(fields, &message, &usage, found);
+            }
+            if self.is_sub || !fields.is_sidechain {
+                found.facts.model = news(&mut self.told.model, message.model);
+            }
+        }
+        if fields.message.is_none_or(|message| !message.is_object()) {
+            found.trouble = Some("a reply has no message".to_owned());
+        }
+        if depth == Depth::All {
+            self.said(fields, message.content, is_synthetic, found);
+        }
+    }
+
+    fn figures(&self, fields: &Fields<'_>, message: &Message<'_>, found: &mut Finds) -> Option<Usage> {
+        let figures = message.usage?.object();
+        let bad =
+            ["input_tokens", "output_tokens"].into_iter().find(|key| figures.has(key) && figures.u64(key).is_none());
+        if let Some(key) = bad {
+            found.trouble = Some(format!("{key} of a reply is not a number"));
+        }
+        let usage = turn::usage(&figures);
+        if !fields.is_sidechain || self.is_sub {
+            found.facts.context_used = Some(usage.all_input()).filter(|tokens| *tokens > 0);
+        }
+        Some(usage).filter(|usage| !usage.is_zero())
+    }
+
+    /// Tells what a reply used, once as long as nothing is new about it.
+    fn spend(&mut self, fields: &Fields<'_>, message: &Message<'_>, usage: &Usage, found: &mut Finds) {
+        let [id, request, uuid] = [message.id, fields.request, fields.uuid].map(|id| id.and_then(Json::str));
+        let name = figures::name(id.as_deref(), request.as_deref(), uuid.as_deref()).unwrap_or_default();
+        let figures = figures_of(usage);
+        let tools = tools(message.content);
+        if self.reply.0 == *name && self.reply.1 == figures && tools.is_empty() {
+            return;
+        }
+        self.reply.0.clear();
+        self.reply.0.push_str(&name);
+        self.reply.1 = figures;
+        let text = |json: Option<Json<'_>>| json.and_then(Json::str).map(Cow::into_owned);
+        let subagent = fields.is_sidechain.then(|| text(fields.agent_type.or(fields.agent)).unwrap_or_else(sidechain));
+        found.spent.push(Spent {
+            key: format!("claude:{name}"),
+            at: self.last,
+            model: text(message.model),
+            cwd: text(fields.cwd),
+            subagent,
+            copied: self.is_copied(fields),
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write_5m,
+            cache_write_1h: usage.cache_write_1h,
+            reasoning: usage.reasoning,
+            cost_usd: None,
+            tools,
+        });
+    }
+
+    /// The record was written for another session: it says so, or is older than the file.
+    fn is_copied(&self, fields: &Fields<'_>) -> bool {
+        let session = fields.session.and_then(Json::str);
+        let of_another =
+            !self.is_sub && session.is_some() && self.file.is_some() && session.as_deref() != self.file.as_deref();
+        let older = match (self.began, self.last) {
+            (Some(began), Some(at)) => began.as_micros().saturating_sub(at.as_micros()) > COPIED,
+            _ => false,
+        };
+        fields.forked || of_another || older
+    }
+}
+
+impl<'a> Fields<'a> {
+    fn of_data(data: Option<Json<'a>>) -> Self {
+        data.map(Self::of).unwrap_or_default()
+    }
+}
+
+impl Skim for Glance {
+    fn counts(&self, record: &[u8]) -> bool {
+        // The first record says when the file began, and so what was copied into it.
+        self.began.is_none() || USAGE.find(record).is_some()
+    }
+
+    fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Finds) {
+        if !record.is_object() {
+            found.trouble = Some("a record is no object".to_owned());
+            return;
+        }
+        let fields = Fields::of(record);
+        self.look(&fields, depth, found);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let time = |at: Option<Timestamp>| at.map_or(i64::MIN, Timestamp::as_micros).to_le_bytes();
+        [&time(self.began)[..], &time(self.last)[..], &[self.title][..]].concat()
+    }
+}
+
+/// A text that is not empty.
+fn filled<'a>(json: Option<Json<'a>>) -> Option<Cow<'a, str>> {
+    json.and_then(Json::str).filter(|text| !text.is_empty())
+}
+
+/// The text, if it is another than before.
+fn news(known: &mut String, new: Option<Json<'_>>) -> Option<String> {
+    let new = new.and_then(Json::str).filter(|new| !new.is_empty() && **new != **known)?;
+    known.clear();
+    known.push_str(&new);
+    Some(new.into_owned())
+}
+
+/// What a subagent is called of which nothing is known.
+fn sidechain() -> String {
+    "sidechain".to_owned()
+}
+
+fn figures_of(usage: &Usage) -> Figures {
+    [usage.input, usage.output, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.reasoning]
+}
+
+/// The tools that a reply calls.
+fn tools(content: Option<Json<'_>>) -> Vec<Called> {
+    let blocks = split::elements(content.map(Json::text).unwrap_or_default());
+    blocks.filter_map(|block| called(Json::known(block))).collect()
+}
+
+fn called(block: Json<'_>) -> Option<Called> {
+    let (mut is_call, mut id, mut name) = (false, None, None);
+    for (key, value) in split::fields(block.text()) {
+        match key.trim_matches('"') {
+            "type" => is_call = matches!(value, "\"tool_use\"" | "\"server_tool_use\"" | "\"mcp_tool_use\""),
+            "id" => id = Json::known(value).str(),
+            "name" => name = Json::known(value).str(),
+            _ => {}
+        }
+    }
+    let called = || Some(Called { id: id?.into_owned(), name: name?.into_owned() });
+    is_call.then(called).flatten()
+}
