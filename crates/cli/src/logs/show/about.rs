@@ -61,7 +61,7 @@ pub fn header(session: &Session, events: &[Event], zone: &TimeZone, colour: bool
     facts(session, zone).iter().for_each(|(name, value)| line(name, value));
     line("used", &used(events));
     line("log", &logs(session));
-    text + "\n"
+    text
 }
 
 fn used(events: &[Event]) -> String {

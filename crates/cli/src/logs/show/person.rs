@@ -103,7 +103,8 @@ struct Page<'a> {
 impl Page<'_> {
     /// Takes note of what is not shown.
     fn learn(&mut self, event: &Event) {
-        if matches!(event.body, Body::SessionStarted(_) | Body::SessionUpdated(_)) {
+        let is_own = event.thread.is_none();
+        if is_own && matches!(event.body, Body::SessionStarted(_) | Body::SessionUpdated(_)) {
             self.view.event(event, &mut Output::default());
         }
     }
