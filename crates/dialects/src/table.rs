@@ -87,8 +87,8 @@ pub enum Surface {
     Harness,
     /// Several who follow and steer one session.
     Consumers,
-    /// A file of what was said and done, for programs that count and compare.
-    Table,
+    /// What was said and done in the sessions that agents left on disk.
+    Log,
 }
 
 /// The dialect that a wire speaks unless another is asked for.
@@ -100,6 +100,6 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Gateway => &gateway::DIALECT,
         Surface::Harness => &harness::DIALECT,
         Surface::Consumers => &consumer::DIALECT,
-        Surface::Table => &trace::DIALECT,
+        Surface::Log => &trace::DIALECT,
     }
 }

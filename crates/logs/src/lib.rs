@@ -8,6 +8,7 @@ mod hit;
 mod index;
 mod ledger;
 mod library;
+pub mod live;
 mod places;
 mod progress;
 pub mod read;

@@ -9,10 +9,13 @@ mod search;
 mod show;
 mod times;
 mod usage;
+mod watch;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+
+pub use place::Place;
 
 use crate::failure::Failure;
 
@@ -36,6 +39,7 @@ enum Command {
     Show(show::Show),
     Search(Box<search::Search>),
     Usage(Box<usage::Usage>),
+    Watch(watch::Watch),
 }
 
 /// Runs the command.
@@ -46,5 +50,6 @@ pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
         Command::Show(show) => show::run(show, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Search(search) => search::run(search, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Watch(watch) => watch::run(watch, &args.place),
     }
 }

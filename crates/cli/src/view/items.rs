@@ -2,11 +2,7 @@
 
 use switchboard_event::{Delta, Details, Event, Field, Id, Item, Status};
 
-use super::{
-    clean,
-    fold,
-    options::Detail,
-    paper::Block, speech::Voice, style::DIM, tools, viewer::View};
+use super::{clean, fold, options::Detail, paper::Block, speech::Voice, style::DIM, tools, viewer::View};
 
 /// So many columns of a remark are enough for who reads it later.
 const REMARK: usize = 120;

@@ -37,4 +37,5 @@ pub use ask::{Asking, Step};
 pub use options::{Detail, Options, Screen};
 pub use output::{Output, Sink};
 pub use paper::paint;
+pub use tools::work;
 pub use viewer::View;

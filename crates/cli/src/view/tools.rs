@@ -135,6 +135,23 @@ pub fn short_path<'a>(path: &'a str, cwd: Option<&str>) -> Cow<'a, str> {
     }
 }
 
+/// A piece of work as its tool's name and what it works on.
+pub fn work(item: &Item, cwd: Option<&str>) -> (String, String) {
+    let named = |name: &str| item.call.as_ref().map_or(name, |call| &call.name).to_owned();
+    let (name, about) = match &item.details {
+        Details::Command(Command { command, .. }) => (named("shell"), unwrapped(command).to_owned()),
+        Details::FileChange(change) => {
+            (named("edit"), change.changes.first().map(|it| short_path(&it.path, cwd).into_owned()).unwrap_or_default())
+        }
+        _ => match heading(item, cwd) {
+            Some(Heading { kind: "", name, about }) => (name, about),
+            Some(Heading { kind, name, about }) => (format!("{kind} {name}"), about),
+            None => (named("tool"), String::new()),
+        },
+    };
+    (clean::line(&name), clean::line(beginning(&about, LAST_LINE)))
+}
+
 /// What an item does, in a few words, for the status line.
 pub fn doing(item: &Item, cwd: Option<&str>) -> String {
     let text = match &item.details {
