@@ -1,5 +1,6 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
+mod export;
 mod filter;
 mod list;
 mod place;
@@ -38,6 +39,7 @@ enum Command {
     List(Box<list::List>),
     Show(show::Show),
     Search(Box<search::Search>),
+    Export(Box<export::Export>),
     Usage(Box<usage::Usage>),
     Watch(watch::Watch),
 }
@@ -48,6 +50,7 @@ pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
         Command::List(list) => list::run(list, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Show(show) => show::run(show, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Export(export) => export::run(export, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Search(search) => search::run(search, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Watch(watch) => watch::run(watch, &args.place),

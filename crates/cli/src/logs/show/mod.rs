@@ -1,6 +1,6 @@
 //! `switchboard logs show`: what was said and done in a session, read from its log, or what was kept of it.
 
-mod about;
+pub mod about;
 mod person;
 
 use std::io::{self, BufWriter, Write as _};
