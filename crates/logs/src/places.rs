@@ -1,6 +1,6 @@
 //! Where logs may lie: the homes of this machine, or those that were named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use switchboard_agents::{Host, LOGS, Logs};
 
