@@ -39,7 +39,7 @@ pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
 pub use logs::{
     Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, Rows, Skim, Spent,
-    no_root,
+    no_root, own_skim,
 };
 pub use mend::Mender;
 pub use reader::{Note, Reader, Start, Why};

@@ -8,6 +8,7 @@ mod skim;
 use std::path::{Path, PathBuf};
 
 pub use found::{Base, Called, Facts, Found, Kind, Passage, Spent};
+pub use of_events::own_skim;
 pub(crate) use of_events::{OfEvents, Ways};
 pub use skim::{Depth, Skim};
 
@@ -73,6 +74,8 @@ pub enum Form {
     Database(&'static Queries),
     /// A session spread over many small JSON files; the function names those that belong to the one it is given.
     Tree(fn(&dyn Host, &Path) -> Vec<Piece>),
+    /// Events of Switchboard's own log, which is no file of an agent.
+    Events,
 }
 
 /// How to read sessions out of a database. A record is `{"table":…,"row":…}`. Where a table or a column is missing, a

@@ -37,9 +37,9 @@ impl Place {
 
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
-        let (data, homes) = (self.data()?, self.homes()?);
+        let (data, homes) = (self.data()?, self.looked_in()?);
         let own = Store::open(&data, &Options::default())?;
-        Ok(Library::open(Setup { data, homes, keep, own: Some(Arc::new(own)) })?)
+        Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(Arc::new(own)) })?)
     }
 
     /// The library, brought up to date.

@@ -2,7 +2,7 @@
 
 use switchboard_agents::Depth;
 use switchboard_engine::StartRequest;
-use switchboard_logs::{Library, LogsError, Setup, homes};
+use switchboard_logs::{Library, LogsError, Setup, looked_in};
 use switchboard_serve::{AdoptError, adopt};
 
 use crate::{data::Data, failure::Failure, host, sessions};
@@ -25,9 +25,9 @@ fn is_id(what: &str) -> bool {
 
 /// What agents left on this machine, as it is now.
 fn library(data: &Data) -> Result<Library, Failure> {
-    let homes = homes(&host::machine()?, &[], None);
+    let homes = looked_in(&host::machine()?, &[], None);
     let own = Some(data.engine.log().clone());
-    let library = Library::open(Setup { data: data.folder.clone(), homes, keep: false, own })?;
+    let library = Library::open(Setup { data: data.folder.clone(), homes, alone: false, keep: false, own })?;
     library.refresh(Depth::Tokens, &|_| {})?;
     Ok(library)
 }

@@ -43,6 +43,31 @@ pub struct Portion {
     pub end: Option<End>,
 }
 
+impl Portion {
+    /// Nothing yet.
+    pub fn new(unit: i64, version: i64, depth: Depth) -> Self {
+        Self {
+            unit,
+            version,
+            depth,
+            fresh: false,
+            at: 0,
+            read: 0,
+            records: 0,
+            spent: Vec::new(),
+            blocks: Vec::new(),
+            replaces: None,
+            raw: None,
+            troubles: Vec::new(),
+            facts: Facts::default(),
+            state: Vec::new(),
+            time: 0,
+            mark: None,
+            end: None,
+        }
+    }
+}
+
 /// The end of a log, for now.
 pub struct End {
     /// What the file was.

@@ -46,6 +46,9 @@ pub struct Unit {
     pub time: i64,
 }
 
+/// What the names of Switchboard's own sessions begin with: no path does.
+const OWN: &str = "session:";
+
 /// How far a log was read.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
@@ -56,6 +59,16 @@ pub struct Reached {
 }
 
 impl Unit {
+    /// What a session of Switchboard's own log is called here.
+    pub fn own_name(agent: &str, session: &str) -> String {
+        format!("\n{agent}\n{OWN}{session}")
+    }
+
+    /// It is a session of Switchboard's own log.
+    pub fn is_own(&self) -> bool {
+        self.name.rsplit('\n').next().is_some_and(|log| log.starts_with(OWN))
+    }
+
     /// How far it was read.
     pub fn reached(&self, depth: Depth) -> &Reached {
         match depth {

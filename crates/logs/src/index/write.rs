@@ -33,6 +33,21 @@ impl Index {
     }
 }
 
+impl Index {
+    /// Logs that somebody deleted here: nothing of them stays.
+    pub fn delete(&mut self, units: &[i64]) -> rusqlite::Result<()> {
+        if units.is_empty() {
+            return Ok(());
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for unit in units {
+            forget(&transaction, *unit)?;
+            transaction.prepare_cached("DELETE FROM unit WHERE id = ?1")?.execute([unit])?;
+        }
+        transaction.commit()
+    }
+}
+
 fn insert(connection: &Connection, seen: &Seen) -> rusqlite::Result<i64> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO unit (name, agent, machine, path, part, session, parent, archived, bytes, inode, facts)

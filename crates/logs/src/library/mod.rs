@@ -23,7 +23,7 @@ pub use health::Health;
 use crate::{
     Home, LogsError, Progress, Report, Trouble,
     index::{Index, units},
-    scan,
+    scan::{self, Own, Way},
 };
 
 /// What a library is made of.
@@ -32,6 +32,9 @@ pub struct Setup {
     pub data: PathBuf,
     /// The agents' folders.
     pub homes: Vec<Home>,
+    /// Only what lies in these folders is meant, and not all else that the index has: other machines, Switchboard's own
+    /// sessions without a log.
+    pub alone: bool,
     /// Copies of the raw records are kept too.
     pub keep: bool,
     /// Switchboard's own sessions.
@@ -67,8 +70,12 @@ impl Library {
         let files = seen.len() as u64;
         let failed = |error| LogsError::Index { path: self.setup.data.clone(), error };
         let known = units::all(&index.connection).map_err(failed)?;
-        let plan = scan::plan(&mut index, seen, known, depth).map_err(failed)?;
-        let work = scan::run(&mut index, plan.tasks, depth, self.setup.keep, progress)?;
+        let own = self.own();
+        let (more, deleted) = own.as_ref().map_or(Ok(Default::default()), |own| own.seen(&seen, &known))?;
+        index.delete(&deleted).map_err(failed)?;
+        let plan =
+            scan::plan(&mut index, [seen, more].into_iter().flatten().collect(), known, depth).map_err(failed)?;
+        let work = scan::run(&mut index, plan.tasks, &Way { depth, keep: self.setup.keep, own }, progress)?;
         let blocked: Vec<_> = blocked.into_iter().map(troubles::blocked).collect();
         let report = Report {
             files,
@@ -85,6 +92,12 @@ impl Library {
     #[must_use]
     pub fn homes(&self) -> &[Home] {
         &self.setup.homes
+    }
+
+    /// Switchboard's own log, where its sessions are meant.
+    fn own(&self) -> Option<Own> {
+        let log = self.setup.own.clone().filter(|_| !self.setup.alone)?;
+        Some(Own { log, path: self.setup.data.clone() })
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {

@@ -1,10 +1,13 @@
 //! The sessions of all agents.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
 
-use super::{Library, matching::Matching};
+use super::{Library, Setup, matching::Matching};
 use crate::{
-    Filter, LogsError, Own, Session,
+    Filter, Home, LogsError, Own, Session,
     index::units::{self, Unit},
 };
 
@@ -55,9 +58,24 @@ impl Library {
         }
     }
 
+    /// The logs that are meant.
     pub(super) fn units(&self) -> Result<Vec<Unit>, LogsError> {
         let index = self.index();
-        units::all(&index.connection).map_err(|error| index.error(error))
+        let all = units::all(&index.connection).map_err(|error| index.error(error))?;
+        Ok(self.meant(all))
+    }
+
+    /// Of all logs, those that are meant. A session of Switchboard's own is read in the log of its agent once there is
+    /// one.
+    pub(super) fn meant(&self, units: Vec<Unit>) -> Vec<Unit> {
+        let Setup { homes, alone, .. } = &self.setup;
+        let of_agents = units.iter().filter(|unit| !unit.is_own() && unit.machine.is_none());
+        let of_agents: HashSet<_> = of_agents.map(|unit| (unit.agent.clone(), unit.session.clone())).collect();
+        let is_meant = |unit: &Unit| match unit.is_own() {
+            true => !alone && !of_agents.contains(&(unit.agent.clone(), unit.session.clone())),
+            false => (!alone && unit.machine.is_some()) || homes.iter().any(|home| is_in(unit, home)),
+        };
+        units.into_iter().filter(is_meant).collect()
     }
 
     /// All sessions, of all their logs.
@@ -83,19 +101,21 @@ impl Library {
     /// What Switchboard knows of those that it ran itself.
     fn join(&self, sessions: &mut [Session]) -> Result<(), LogsError> {
         let Some(log) = &self.setup.own else { return Ok(()) };
-        let own = log.sessions(&switchboard_store::Filter::default())?;
-        let own: HashMap<(String, String), Own> = own
-            .into_iter()
-            .filter_map(|session| {
-                let key = (session.agent.to_string(), session.agent_session?.to_string());
-                Some((key, Own { id: session.id, state: session.state }))
-            })
-            .collect();
+        let own = log.sessions(&switchboard_store::Filter::default())?.into_iter().map(|session| {
+            let id = session.agent_session.as_ref().unwrap_or(&session.id).to_string();
+            ((session.agent.to_string(), id), Own { id: session.id, state: session.state })
+        });
+        let own: HashMap<(String, String), Own> = own.collect();
         for session in sessions.iter_mut().filter(|session| session.machine.is_none()) {
             session.own = own.get(&(session.agent.clone(), session.id.clone())).cloned();
         }
         Ok(())
     }
+}
+
+/// The log lies in the home.
+fn is_in(unit: &Unit, home: &Home) -> bool {
+    unit.agent == home.logs.agent && unit.machine == home.machine && unit.path.starts_with(&home.folder)
 }
 
 /// The log is one of the session.

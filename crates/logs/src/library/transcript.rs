@@ -50,15 +50,17 @@ impl Library {
 
     /// The events of one log: from the file while it is there, else from copies of its records.
     fn events(&self, unit: &Unit) -> Result<Vec<Event>, LogsError> {
+        if unit.is_own() {
+            return self.own_events(unit);
+        }
         let Some((logs, source)) =
             LOGS.iter().find(|logs| logs.agent == unit.agent).and_then(|logs| Some((logs, source(logs.source)?)))
         else {
             return Ok(Vec::new());
         };
-        let home =
-            self.setup.homes.iter().find(|home| home.logs.agent == unit.agent && unit.path.starts_with(&home.folder));
-        let below = home.and_then(|home| unit.path.strip_prefix(&home.folder).ok());
-        let file = below.and_then(|path| (logs.file)(path));
+        // The home may be one that was looked in long ago.
+        let mut below = unit.path.ancestors().skip(1).filter_map(|folder| unit.path.strip_prefix(folder).ok());
+        let file = below.find_map(|path| (logs.file)(path));
         let session = Id::from(unit.parent.as_deref().unwrap_or(&unit.session));
         let mut start = Start::default();
         start.config.working_directory.clone_from(&unit.facts.cwd);
@@ -79,6 +81,17 @@ impl Library {
                 .iter_mut()
                 .filter(|event| event.thread.is_none())
                 .for_each(|event| event.thread = Some(thread.clone()));
+        }
+        Ok(events)
+    }
+
+    /// The events of a session that Switchboard ran itself.
+    fn own_events(&self, unit: &Unit) -> Result<Vec<Event>, LogsError> {
+        let mut events = Vec::new();
+        let mut each = |_, row: &[u8]| events.extend(serde_json::from_slice::<Event>(row));
+        if let (Some(own), Some(part)) = (self.own(), &unit.part) {
+            let unreadable = |error| LogsError::Unreadable { path: unit.path.clone(), error };
+            own.records(part, &mut each).map_err(unreadable)?;
         }
         Ok(events)
     }

@@ -44,6 +44,7 @@ pub fn records(
         Form::Document(split) => document::read(path, *split, from, each),
         Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, each),
         Form::Tree(pieces) => tree::read(path, *pieces, from, each),
+        Form::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
     }
 }
 

@@ -2,11 +2,14 @@
 //! they give on one.
 
 mod mark;
+mod own;
 mod plan;
 mod reading;
 mod walk;
 mod work;
 
+pub use own::Own;
 pub use plan::{Task, plan};
+pub use reading::Way;
 pub use walk::{Blocked, Seen, walk};
 pub use work::run;

@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, collections::HashSet, fs::File, mem};
 
-use switchboard_agents::{Depth, Facts, Finds, Form, Json, LOGS, Skim};
+use switchboard_agents::{Depth, Facts, Finds, Form, Json, LOGS, Skim, own_skim};
 use switchboard_event::Timestamp;
 
-use super::{Task, mark};
+use super::{Own, Task, mark};
 use crate::{
     index::{
         block::{self, Block, Line},
@@ -21,6 +21,16 @@ const STRETCH: u64 = 8 << 20;
 /// How well raw records are compressed.
 const RAW_LEVEL: i32 = 3;
 
+/// How logs are read.
+pub struct Way {
+    /// For what.
+    pub depth: Depth,
+    /// Copies of the records are kept.
+    pub keep: bool,
+    /// Switchboard's own log.
+    pub own: Option<Own>,
+}
+
 /// What reading begins with.
 pub struct Begin {
     /// What the log was left with.
@@ -32,8 +42,7 @@ pub struct Begin {
 /// One log that is being read.
 pub struct Reading<'a> {
     task: &'a Task,
-    depth: Depth,
-    keep: bool,
+    way: &'a Way,
     skim: Box<dyn Skim>,
     found: Finds,
     block: Block,
@@ -51,42 +60,28 @@ pub struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// Begins where the log was left, or at its beginning. `send` says whether more is wanted.
-    pub fn new(
-        task: &'a Task,
-        begin: Begin,
-        depth: Depth,
-        keep: bool,
-        send: &'a mut dyn FnMut(Portion) -> bool,
-    ) -> Option<Self> {
-        let logs = LOGS.iter().find(|logs| logs.agent == task.seen.agent)?;
+    pub fn new(task: &'a Task, begin: Begin, way: &'a Way, send: &'a mut dyn FnMut(Portion) -> bool) -> Option<Self> {
+        let logs = LOGS.iter().find(|logs| logs.agent == task.seen.agent);
         let known = task.known.as_ref();
         let old = known.filter(|_| !task.fresh);
-        let from = old.map_or(0, |unit| unit.reached(depth).at);
+        let from = old.map_or(0, |unit| unit.reached(way.depth).at);
+        let skim = match task.seen.file.form {
+            Form::Events => own_skim(),
+            _ => (logs?.skim)(&task.seen.file, begin.state.as_deref().filter(|_| from > 0)),
+        };
         let (replaces, block) = begin.block.unwrap_or_default();
+        let root = || logs.and_then(|logs| read::root(logs, &task.seen.path));
+        let facts = || Facts { cwd: root(), ..Facts::default() };
         let next = Portion {
-            unit: task.unit,
-            version: known.map_or(0, |unit| unit.version),
-            depth,
             fresh: task.fresh,
             at: from,
-            read: 0,
-            records: 0,
-            spent: Vec::new(),
-            blocks: Vec::new(),
             replaces,
-            raw: None,
-            troubles: Vec::new(),
-            facts: old.map_or_else(
-                || Facts { cwd: read::root(logs, &task.seen.path), ..Facts::default() },
-                |unit| unit.facts.clone(),
-            ),
-            state: Vec::new(),
+            facts: old.map_or_else(facts, |unit| unit.facts.clone()),
             time: old.map_or(0, |unit| unit.time),
-            mark: None,
-            end: None,
+            ..Portion::new(task.unit, known.map_or(0, |unit| unit.version), way.depth)
         };
         Some(Self {
-            skim: (logs.skim)(&task.seen.file, begin.state.as_deref().filter(|_| from > 0)),
+            skim,
             counted: old.map_or(0, |unit| unit.tokens.at),
             words: HashSet::default(),
             found: Finds::default(),
@@ -94,8 +89,7 @@ impl<'a> Reading<'a> {
             raw: Vec::new(),
             stopped: false,
             task,
-            depth,
-            keep: keep && depth == Depth::All,
+            way,
             block,
             from,
             next,
@@ -107,8 +101,13 @@ impl<'a> Reading<'a> {
     pub fn run(mut self) {
         let seen = &self.task.seen;
         let (path, form, from) = (seen.path.clone(), seen.file.form, self.from);
-        let read =
-            read::records(&path, &form, seen.part.as_deref(), from, &mut |offset, record| self.record(offset, record));
+        let part = seen.part.as_deref();
+        let own = self.way.own.as_ref().filter(|_| matches!(form, Form::Events));
+        let mut each = |offset, record: &[u8]| self.record(offset, record);
+        let read = match own {
+            Some(own) => own.records(part.unwrap_or_default(), &mut each),
+            None => read::records(&path, &form, part, from, &mut each),
+        };
         if self.stopped {
             return;
         }
@@ -144,11 +143,11 @@ impl<'a> Reading<'a> {
             self.give(offset, None);
         }
         self.next.at = offset;
-        if self.keep {
+        if self.way.keep && self.way.depth == Depth::All {
             self.raw.extend_from_slice(record);
             self.raw.push(b'\n');
         }
-        if record.is_empty() || (self.depth == Depth::Tokens && !self.skim.counts(record)) {
+        if record.is_empty() || (self.way.depth == Depth::Tokens && !self.skim.counts(record)) {
             return;
         }
         self.next.records += 1;
@@ -157,7 +156,7 @@ impl<'a> Reading<'a> {
             String::from_utf8_lossy(record)
         });
         match Json::parse(&text) {
-            Some(json) => self.skim.record(json, self.depth, &mut self.found),
+            Some(json) => self.skim.record(json, self.way.depth, &mut self.found),
             None => self.trouble("a record is not JSON".to_owned(), Some(offset)),
         }
         self.take(offset);
@@ -167,7 +166,7 @@ impl<'a> Reading<'a> {
     fn take(&mut self, offset: u64) {
         let found = &mut self.found;
         let mut facts = mem::take(&mut found.facts);
-        if self.depth == Depth::Tokens {
+        if self.way.depth == Depth::Tokens {
             facts.prompts = 0;
         }
         self.next.facts.learn(facts);
@@ -177,7 +176,7 @@ impl<'a> Reading<'a> {
                 self.replies.add(&spent, self.next.time);
             }
         }
-        if self.depth == Depth::All && !found.passages.is_empty() {
+        if self.way.depth == Depth::All && !found.passages.is_empty() {
             let begin = self.block.text.len();
             self.block.text.push_str(&found.text);
             for passage in found.passages.drain(..) {
@@ -203,7 +202,7 @@ impl<'a> Reading<'a> {
 
     /// Counts what is wrong. Records are looked at twice, for tokens and for text; only the second look counts.
     fn trouble(&mut self, what: String, place: Option<u64>) {
-        if self.depth == Depth::Tokens && place.is_some() {
+        if self.way.depth == Depth::Tokens && place.is_some() {
             return;
         }
         match self.next.troubles.iter_mut().find(|(known, ..)| *known == what) {
@@ -229,23 +228,10 @@ impl<'a> Reading<'a> {
         }
         let next = &mut self.next;
         let after = Portion {
-            unit: next.unit,
-            version: next.version + 1,
-            depth: next.depth,
-            fresh: false,
             at,
-            read: 0,
-            records: 0,
-            spent: Vec::new(),
-            blocks: Vec::new(),
-            replaces: None,
-            raw: None,
-            troubles: Vec::new(),
             facts: next.facts.clone(),
-            state: Vec::new(),
             time: next.time,
-            mark: None,
-            end: None,
+            ..Portion::new(next.unit, next.version + 1, next.depth)
         };
         let mut portion = mem::replace(next, after);
         portion.at = at;

@@ -39,7 +39,7 @@ impl Seen {
     /// The session, as far as it is known without opening it.
     pub fn session(&self) -> String {
         let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        self.part.clone().or_else(|| self.file.session.clone()).unwrap_or_else(stem)
+        self.file.session.clone().or_else(|| self.part.clone()).unwrap_or_else(stem)
     }
 }
 

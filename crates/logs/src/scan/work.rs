@@ -14,7 +14,7 @@ use switchboard_agents::Depth;
 
 use super::{
     Task,
-    reading::{Begin, Reading},
+    reading::{Begin, Reading, Way},
 };
 use crate::{
     LogsError, Progress,
@@ -48,11 +48,10 @@ pub struct Work {
 pub fn run(
     index: &mut Index,
     tasks: Vec<Task>,
-    depth: Depth,
-    keep: bool,
+    way: &Way,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Work, LogsError> {
-    let of_bytes = tasks.iter().map(|task| task.bytes(depth)).sum();
+    let of_bytes = tasks.iter().map(|task| task.bytes(way.depth)).sum();
     let mut told = Progress { of_bytes, of_files: tasks.len() as u64, ..Progress::default() };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(tasks.len());
     let queue = Mutex::new(VecDeque::from(tasks));
@@ -60,8 +59,7 @@ pub fn run(
     let (sender, receiver) = sync_channel(WAITING);
     thread::scope(|scope| {
         for _ in 0..threads {
-            let reader =
-                Reader { queue: &queue, lost: &lost, index: index.again()?, depth, keep, sender: sender.clone() };
+            let reader = Reader { queue: &queue, lost: &lost, index: index.again()?, way, sender: sender.clone() };
             scope.spawn(move || reader.run());
         }
         drop(sender);
@@ -113,8 +111,7 @@ struct Reader<'a> {
     /// Logs that somebody else has read meanwhile.
     lost: &'a Mutex<HashSet<i64>>,
     index: Index,
-    depth: Depth,
-    keep: bool,
+    way: &'a Way,
     sender: SyncSender<Portion>,
 }
 
@@ -126,7 +123,7 @@ impl Reader<'_> {
                 let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).contains(&unit);
                 !lost && self.sender.send(portion).is_ok()
             };
-            if let Some(reading) = Reading::new(&task, self.begin(&task), self.depth, self.keep, &mut send) {
+            if let Some(reading) = Reading::new(&task, self.begin(&task), self.way, &mut send) {
                 reading.run();
             }
         }
@@ -141,8 +138,8 @@ impl Reader<'_> {
         if task.fresh {
             return Begin { state: None, block: None };
         }
-        let state = units::state(&self.index.connection, task.unit, self.depth).ok().flatten();
-        let block = if self.depth == Depth::All { self.last_block(task.unit).ok().flatten() } else { None };
+        let state = units::state(&self.index.connection, task.unit, self.way.depth).ok().flatten();
+        let block = if self.way.depth == Depth::All { self.last_block(task.unit).ok().flatten() } else { None };
         Begin { state, block }
     }
 

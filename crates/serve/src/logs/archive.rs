@@ -168,7 +168,7 @@ impl Inner {
 
     fn open(&self) -> Result<Library, LogsError> {
         let (data, homes, own) = (self.data.clone(), self.homes.clone(), Some(self.own.clone()));
-        Library::open(Setup { data, homes, keep: false, own })
+        Library::open(Setup { data, homes, alone: false, keep: false, own })
     }
 
     /// What is asked.

@@ -1,18 +1,18 @@
 //! A [`Skim`] made of any [`Reader`]: the events are made as ever, and what is wanted is taken from them. Not the
 //! quickest way, but the same one by construction: for agents whose logs are small. A reader of logs writes every prompt
-//! as an item, and every reply's figures under a key.
+//! as an item, and every reply's figures under a key. And a [`Skim`] of events that are there already: Switchboard's own
+//! log.
 
+mod events;
+mod own;
 mod text;
 
-use std::collections::{HashMap, HashSet};
-
+use events::{Events, Key};
+pub use own::own_skim;
 use serde_json::value::RawValue;
-use switchboard_event::{
-    Body, Details, Dir, Event, Id, Info, Item, Level, Native, NativeBody, Notice, Status, Timestamp, Topic,
-    TurnCompleted, Usage, UserMessage,
-};
+use switchboard_event::{Dir, Level, Native, NativeBody, Notice, Topic};
 
-use super::{Called, Depth, Facts, Found, Kind, LogFile, Skim, Spent};
+use super::{Depth, Facts, Found, LogFile, Skim};
 use crate::{Json, Reader, Scribe, Start};
 
 /// What an agent knows about its logs beside what its events say.
@@ -22,8 +22,8 @@ pub struct Ways {
     pub agent: &'static str,
     /// Makes the reader.
     pub reader: fn() -> Box<dyn Reader>,
-    /// What makes a reply the same everywhere: of its session, its key there, its figures and its time.
-    pub key: fn(&str, &str, &Usage, Option<Timestamp>) -> String,
+    /// What makes a reply the same everywhere.
+    pub key: Key,
     /// What a record says about its session that is in no event.
     pub facts: fn(Json<'_>, &mut Facts),
 }
@@ -33,191 +33,35 @@ pub struct OfEvents {
     ways: Ways,
     reader: Box<dyn Reader>,
     scribe: Scribe,
-    /// When the last record happened, if any has said so, and when the first did.
-    at: Option<Timestamp>,
-    began: Option<Timestamp>,
     /// What the name of the file says.
     file: Facts,
-    info: Info,
-    prompted: bool,
-    /// The calls whose input was given.
-    calls: HashSet<Id>,
-    /// The tools of replies whose figures have not come yet, and the replies whose figures have, with what makes them the
-    /// same everywhere.
-    waiting: HashMap<Id, Vec<Called>>,
-    counted: HashMap<Id, String>,
+    events: Events,
 }
 
 impl OfEvents {
     /// A skim for one file.
     #[must_use]
     pub fn new(ways: Ways, file: &LogFile) -> Self {
-        let named = Facts { session: file.session.clone(), parent: file.parent.clone(), ..Facts::default() };
         Self {
             reader: (ways.reader)(),
             scribe: Scribe::new(ways.agent, 1, 1, 0, Start::default()),
+            events: Events::new(ways.key),
+            file: Facts { session: file.session.clone(), parent: file.parent.clone(), ..Facts::default() },
             ways,
-            at: None,
-            began: None,
-            file: named,
-            info: Info::default(),
-            prompted: false,
-            calls: HashSet::new(),
-            waiting: HashMap::new(),
-            counted: HashMap::new(),
         }
     }
 
     /// Takes what is wanted from the events that were made.
     fn take(&mut self, depth: Depth, found: &mut Found) {
-        let events: Vec<_> = self.scribe.drain().collect();
-        for event in &events {
-            self.event(event, depth, found);
+        let made: Vec<_> = self.scribe.drain().collect();
+        self.events.session = self.scribe.session().map(ToString::to_string);
+        self.events.cwd = self.scribe.cwd().map(str::to_owned);
+        for event in &made {
+            self.events.event(event, depth, found);
         }
-        self.tell(found);
-    }
-
-    /// What is known about the session now.
-    fn tell(&mut self, found: &mut Found) {
-        let facts = &mut found.facts;
-        facts.session = self.scribe.session().map(ToString::to_string).or_else(|| self.file.session.clone());
-        facts.parent = facts.parent.take().or_else(|| self.file.parent.clone());
-        facts.cwd = self.scribe.cwd().map(str::to_owned);
-        (facts.model, facts.title) = (self.info.model.clone(), self.info.title.clone());
-        facts.version.clone_from(&self.info.version);
-        (facts.began, facts.updated) = (self.at, self.at);
-        if let Some(context) = self.info.context {
-            (facts.context_used, facts.context_size) = (context.used.or(facts.context_used), context.size);
-        }
-    }
-
-    fn event(&mut self, event: &Event, depth: Depth, found: &mut Found) {
-        match &event.body {
-            Body::SessionStarted(started) => self.info.learn(&started.info),
-            Body::SessionUpdated(updated) => self.info.learn(&updated.info),
-            Body::Usage(usage) if !usage.cumulative => self.used(usage, event, found),
-            Body::ItemStarted(item) => self.item_started(item, event, depth, found),
-            Body::ItemCompleted(item) => self.item_completed(item, event, depth, found),
-            Body::TurnCompleted(turn) if depth == Depth::All => self.turn_completed(turn, found),
-            Body::Notice(notice) => self.notice(notice, depth, found),
-            _ => {}
-        }
-    }
-
-    fn used(&mut self, usage: &Usage, event: &Event, found: &mut Found) {
-        let session = self.scribe.session().map_or("", Id::as_str);
-        // Figures without a key belong to the moment: two of them are never the same.
-        let name = usage.key.clone().unwrap_or_else(|| Id::from(format!("#{}", event.seq)));
-        let (tools, at) = (self.waiting.remove(&name).unwrap_or_default(), self.time(event));
-        if event.thread.is_none() {
-            found.facts.context_used = Some(usage.all_input());
-        }
-        let key = (self.ways.key)(session, &name, usage, at);
-        found.spent.push(Spent {
-            key: key.clone(),
-            at,
-            model: usage.model.clone().or_else(|| self.info.model.clone()),
-            cwd: self.scribe.cwd().map(str::to_owned),
-            subagent: event.thread.as_ref().map(ToString::to_string),
-            // What is older than its session was copied into it.
-            copied: at < self.began,
-            input: usage.input.saturating_add(usage.tool.unwrap_or(0)),
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write_5m,
-            cache_write_1h: usage.cache_write_1h,
-            reasoning: usage.reasoning,
-            cost_usd: usage.cost_usd,
-            tools,
-        });
-        self.counted.insert(name, key);
-    }
-
-    /// When it happened, if that is known.
-    fn time(&self, event: &Event) -> Option<Timestamp> {
-        self.at.map(|_| event.at)
-    }
-
-    /// A tool belongs to the reply that called it.
-    fn called(&mut self, item: &Item, event: &Event, found: &mut Found) {
-        let (Some(id), Some(reply), Some(call)) = (&event.item, &item.reply, &item.call) else { return };
-        let called = Called { id: id.to_string(), name: call.name.clone() };
-        match self.counted.get(reply) {
-            Some(key) => {
-                let (key, at) = (key.clone(), self.time(event));
-                found.spent.push(Spent { key, at, tools: vec![called], copied: at < self.began, ..Spent::default() });
-            }
-            None => self.waiting.entry(reply.clone()).or_default().push(called),
-        }
-    }
-
-    fn item_started(&mut self, item: &Item, event: &Event, depth: Depth, found: &mut Found) {
-        if text::is_work(item) {
-            self.called(item, event, found);
-            if depth == Depth::All && item.call.as_ref().is_some_and(|call| call.input.is_some()) {
-                self.call(item, event, found);
-            }
-        }
-    }
-
-    /// What a tool was called with, once.
-    fn call(&mut self, item: &Item, event: &Event, found: &mut Found) {
-        if event.item.as_ref().is_some_and(|id| self.calls.insert(id.clone())) {
-            found.say(Kind::ToolCall, self.time(event), Some(text::name(item)), &text::input(item));
-        }
-    }
-
-    fn item_completed(&mut self, item: &Item, event: &Event, depth: Depth, found: &mut Found) {
-        match &item.details {
-            Details::UserMessage(message) => self.user(message, event, depth, found),
-            _ if depth < Depth::All => {}
-            Details::AgentMessage(message) => {
-                let kind = if item.status == Status::Superseded { Kind::Meta } else { Kind::AssistantMessage };
-                found.say(kind, self.time(event), None, &message.text);
-            }
-            Details::Reasoning(thought) => {
-                let text = thought.text.as_deref().or(thought.summary.as_deref());
-                found.say(Kind::Reasoning, self.time(event), None, text.unwrap_or_default());
-            }
-            _ if text::is_work(item) => {
-                self.call(item, event, found);
-                found.say(Kind::ToolResult, self.time(event), Some(text::name(item)), &text::output(item));
-            }
-            Details::Plan(plan) => found.say(Kind::Meta, self.time(event), None, &text::plan(plan)),
-            Details::Unknown(unknown) => found.say(Kind::Meta, self.time(event), None, &unknown.name),
-            _ => {}
-        }
-    }
-
-    /// What a subagent was told, or the agent's host put in, is no user's message.
-    fn user(&mut self, message: &UserMessage, event: &Event, depth: Depth, found: &mut Found) {
-        let text = message.joined();
-        let is_prompt = !message.synthetic && event.thread.is_none() && event.parent.is_none();
-        if is_prompt && !text.is_empty() {
-            found.facts.prompts += 1;
-            if !std::mem::replace(&mut self.prompted, true) {
-                found.facts.prompt = Some(text.clone());
-            }
-        }
-        if depth == Depth::All {
-            found.say(if is_prompt { Kind::UserMessage } else { Kind::Meta }, self.time(event), None, &text);
-        }
-    }
-
-    fn turn_completed(&self, turn: &TurnCompleted, found: &mut Found) {
-        if let Some(error) = &turn.error {
-            found.say(Kind::SystemMessage, self.at, None, &error.message);
-        }
-    }
-
-    fn notice(&self, notice: &Notice, depth: Depth, found: &mut Found) {
-        if notice.topic == Topic::Unknown && notice.level == Level::Debug {
-            found.unknown = Some(notice.name.clone().unwrap_or_default());
-        }
-        if let Some(kind) = text::kind(notice).filter(|_| depth == Depth::All) {
-            let error = notice.error.as_ref().map(|error| error.message.as_str());
-            found.say(kind, self.at, None, notice.text.as_deref().or(error).unwrap_or_default());
-        }
+        self.events.tell(found);
+        found.facts.session = found.facts.session.take().or_else(|| self.file.session.clone());
+        found.facts.parent = found.facts.parent.take().or_else(|| self.file.parent.clone());
     }
 }
 
@@ -230,17 +74,17 @@ impl Skim for OfEvents {
     fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found) {
         // That there is a record matters, and not what it holds: nobody keeps it here.
         let native = Native { dir: Dir::In, body: NativeBody::Json(RawValue::NULL.to_owned()) };
-        self.scribe.begin(Some(native), self.at.unwrap_or_default(), None);
+        self.scribe.begin(Some(native), self.events.at.unwrap_or_default(), None);
         self.reader.read(Dir::In, record, &mut self.scribe);
         self.scribe.settle(|| Notice::new(Topic::Unknown).with_level(Level::Debug));
-        self.at = self.scribe.told().or(self.at);
-        self.began = self.began.or(self.at);
+        self.events.at = self.scribe.told().or(self.events.at);
+        self.events.began = self.events.began.or(self.events.at);
         self.take(depth, found);
         (self.ways.facts)(record, &mut found.facts);
     }
 
     fn end(&mut self, found: &mut Found) {
-        self.scribe.begin(None, self.at.unwrap_or_default(), None);
+        self.scribe.begin(None, self.events.at.unwrap_or_default(), None);
         self.reader.end(&mut self.scribe);
         self.scribe.finish();
         self.take(Depth::All, found);
