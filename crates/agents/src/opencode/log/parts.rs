@@ -2,7 +2,7 @@
 
 use switchboard_event::{AgentMessage, Content, Id, Item, Level, Notice, Status, Topic, UserMessage};
 
-use super::{Log, Row, messages::echo, time};
+use super::{Log, Row, messages::echo, time, unknown};
 use crate::{
     Object, Scribe,
     opencode::{
@@ -52,7 +52,7 @@ impl Log {
                 let reply = Some(self.message.id.clone());
                 scribe.item_completed(id, Item { reply, ..Item::new(shown) });
             }
-            _ => {}
+            other => scribe.notice(unknown(other.unwrap_or("part"))),
         }
     }
 
@@ -105,7 +105,7 @@ fn user_part(id: &Id, part: &Object<'_>, scribe: &mut Scribe) {
         Some("subtask") => said(Content::text(part.string("prompt").unwrap_or_default()), true, scribe),
         Some("compaction") => scribe.notice(compaction(part)),
         Some("agent") => scribe.notice(echo("agent")),
-        _ => {}
+        other => scribe.notice(unknown(other.unwrap_or("part"))),
     }
 }
 
