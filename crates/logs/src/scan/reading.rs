@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, collections::HashSet, fs::File, mem};
 
-use switchboard_agents::{Depth, Facts, Finds, Form, Json, LOGS, Logs, Skim};
+use switchboard_agents::{Depth, Facts, Finds, Form, Json, LOGS, Skim};
 use switchboard_event::Timestamp;
 
-use super::{Task, mark, walk::Seen};
+use super::{Task, mark};
 use crate::{
     index::{
         block::{self, Block, Line},
@@ -27,11 +27,6 @@ pub struct Begin {
     pub state: Option<Vec<u8>>,
     /// The block to go on with, and the number of the one that it takes the place of.
     pub block: Option<(Option<i64>, Block)>,
-}
-
-/// What a file beside the log says about it.
-fn beside(logs: &Logs, seen: &Seen) -> Facts {
-    Facts { cwd: read::root(logs, &seen.path), ..Facts::default() }
 }
 
 /// One log that is being read.
@@ -81,7 +76,10 @@ impl<'a> Reading<'a> {
             replaces,
             raw: None,
             troubles: Vec::new(),
-            facts: old.map_or_else(|| beside(logs, &task.seen), |unit| unit.facts.clone()),
+            facts: old.map_or_else(
+                || Facts { cwd: read::root(logs, &task.seen.path), ..Facts::default() },
+                |unit| unit.facts.clone(),
+            ),
             state: Vec::new(),
             time: old.map_or(0, |unit| unit.time),
             mark: None,
