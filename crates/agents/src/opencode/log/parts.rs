@@ -23,8 +23,9 @@ impl Log {
         if self.message.known || !self.known.insert(row.id.to_string()) {
             return scribe.notice(echo("part"));
         }
-        let times = row.data.object("time");
-        scribe.happened(times.get("start").or_else(|| row.columns.get("time_created")).and_then(time));
+        let (own, tool) = (row.data.object("time"), row.data.object("state").object("time"));
+        let began = own.get("start").or_else(|| tool.get("start")).or_else(|| row.columns.get("time_created"));
+        scribe.happened(began.and_then(time));
         match self.message.user {
             true => user_part(&id, &row.data, scribe),
             false => self.agent_part(&id, &row.data, scribe),
