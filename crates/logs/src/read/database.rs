@@ -191,7 +191,8 @@ fn record(table: &str, row: &Row<'_>) -> io::Result<String> {
         let value = value(row, number)?;
         let inner = text(value);
         let is_json = name == "data" && serde_json::from_str::<&serde_json::value::RawValue>(&inner).is_ok();
-        record.push_str(&if is_json { inner } else { json(value, &inner) });
+        // A line end between two values means nothing, and records are lines to others.
+        record.push_str(&if is_json { inner.replace(['\n', '\r'], " ") } else { json(value, &inner) });
     }
     record.push_str("}}");
     Ok(record)

@@ -4,6 +4,8 @@ use std::{fs, io, path::Path};
 
 use serde::de::IgnoredAny;
 
+use super::on_one_line;
+
 /// Gives the parts from a number on.
 ///
 /// # Errors
@@ -20,7 +22,7 @@ pub fn read(
     let (mut end, mut number) = (from, 0);
     for part in split(text) {
         if number >= from {
-            each(number, part.as_bytes());
+            each(number, on_one_line(part.as_bytes()).as_ref());
             end = number + 1;
         }
         number += 1;

@@ -9,6 +9,7 @@ mod lines;
 mod tree;
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::{self, Seek as _, SeekFrom},
     path::Path,
@@ -52,6 +53,16 @@ pub fn records(
 #[must_use]
 pub fn root(logs: &Logs, path: &Path) -> Option<String> {
     (logs.root)(&disk::Disk, path)
+}
+
+/// A record as one line, as others want it: a line end in JSON lies between two values and means nothing.
+fn on_one_line(record: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr2(b'\n', b'\r', record).is_none() {
+        return Cow::Borrowed(record);
+    }
+    let mut record = record.to_vec();
+    record.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    Cow::Owned(record)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
 use switchboard_agents::{Host, Piece};
 
-use super::disk::Disk;
+use super::{disk::Disk, on_one_line};
 
 /// Gives the records from a number on. A piece that vanished meanwhile is no record.
 ///
@@ -51,7 +51,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 /// The file as it is, with what it is. One that is no JSON makes a record that is none.
 fn record(table: &str, bytes: &[u8]) -> Vec<u8> {
     let mut record = format!(r#"{{"table":"{table}","row":"#).into_bytes();
-    record.extend_from_slice(bytes.trim_ascii());
+    record.extend_from_slice(&on_one_line(bytes.trim_ascii()));
     record.push(b'}');
     record
 }

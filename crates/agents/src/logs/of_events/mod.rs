@@ -76,7 +76,7 @@ impl Skim for OfEvents {
         let native = Native { dir: Dir::In, body: NativeBody::Json(RawValue::NULL.to_owned()) };
         self.scribe.begin(Some(native), self.events.at.unwrap_or_default(), None);
         self.reader.read(Dir::In, record, &mut self.scribe);
-        self.scribe.settle(|| Notice::new(Topic::Unknown).with_level(Level::Debug));
+        self.scribe.settle(|| unknown(record));
         self.events.at = self.scribe.told().or(self.events.at);
         self.events.began = self.events.began.or(self.events.at);
         self.take(depth, found);
@@ -89,4 +89,10 @@ impl Skim for OfEvents {
         self.scribe.finish();
         self.take(Depth::All, found);
     }
+}
+
+/// A record that the reader has no words for.
+fn unknown(record: Json<'_>) -> Notice {
+    let notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
+    Notice { name: record.object().filled("type"), ..notice }
 }

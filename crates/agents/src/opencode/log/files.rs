@@ -80,6 +80,8 @@ fn file(path: &Path) -> Option<LogFile> {
             // A session that was moved here from the tree is read here.
             Some(LogFile { form: Form::Database(&QUERIES), twin: Some(("session ".to_owned(), 0)), ..lone })
         }
+        // Rows that somebody took out, one a line.
+        [name] if name.ends_with(".jsonl") => Some(LogFile { form: Form::Replayed, ..lone }),
         ["storage", "session", project, name] if !matches!(project, "message" | "part") => {
             let session = name.strip_suffix(".json")?;
             let twin = Some((format!("session {session}"), 1));

@@ -2,13 +2,13 @@
 
 use switchboard_event::{Id, Info, Level, Notice, Topic, TurnStarted};
 
-use super::{Log, Message, Row, model_of};
+use super::{Log, Message, Row, context, model_of};
 use crate::{Scribe, opencode::errors};
 
 impl Log {
     pub(super) fn message(&mut self, row: &Row<'_>, scribe: &mut Scribe) {
         let id = Id::from(&*row.id);
-        let known = !self.known.insert(id.to_string()) || !self.is_new(row);
+        let known = !self.known.insert(id.to_string()) || place(row).is_some_and(|place| self.known.contains(&place));
         let user = row.data.is("role", "user");
         let (provider, model) = match user {
             true => model_of(&row.data.object("model")),
@@ -26,8 +26,11 @@ impl Log {
             return scribe.turn_started(TurnStarted { agent_turn: Some(id), ..TurnStarted::default() });
         }
         scribe.ensure_turn();
-        self.count_message(&id, &row.data, model.clone(), scribe);
-        self.finish = row.data.filled("finish");
+        let used = self.count_message(&id, &row.data, model.clone(), scribe);
+        context(used, scribe);
+        // Versions before 1.0 only say when a reply was over.
+        let is_over = row.data.object("time").has("completed");
+        self.finish = row.data.filled("finish").or_else(|| is_over.then(|| "stop".to_owned()));
         self.fault = row.data.get("error").map(errors::fault);
         let cwd = row.data.object("path").filled("cwd");
         if scribe.model() != model.as_deref() && model.is_some() || scribe.cwd().is_none() && cwd.is_some() {
@@ -35,17 +38,12 @@ impl Log {
         }
         scribe.otherwise(Notice::new(Topic::Step).with_level(Level::Debug).with_status("started"));
     }
+}
 
-    /// Nobody spoke at that very time in the other table: a session that was moved there stays in this one too.
-    pub(super) fn is_new(&mut self, row: &Row<'_>) -> bool {
-        let Some(at) = row.created() else { return true };
-        let role = row.data.filled("role").or_else(|| row.columns.filled("type")).unwrap_or_default();
-        let place = format!("{role} {}", at.as_micros());
-        match &*row.table {
-            "message" => !self.known.contains(&place),
-            _ => self.known.insert(place),
-        }
-    }
+/// Who spoke, and when: a session that was moved to the other table stays in this one too, under other ids perhaps.
+pub fn place(row: &Row<'_>) -> Option<String> {
+    let role = row.data.filled("role").or_else(|| row.columns.filled("type")).unwrap_or_default();
+    Some(format!("{role} {}", row.created()?.as_micros()))
 }
 
 /// It is known from elsewhere.

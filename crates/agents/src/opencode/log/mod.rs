@@ -11,7 +11,7 @@ mod stored;
 use std::collections::{HashMap, HashSet};
 
 use switchboard_event::{
-    Context, Dir, EndReason, Fault, Id, Info, Level, Notice, Plan, PlanEntry, Topic, TurnCompleted,
+    Context, Dir, EndReason, Fault, Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, Topic, TurnCompleted,
 };
 
 pub use files::LOGS;
@@ -67,7 +67,7 @@ impl Reader for Log {
             "message" => self.message(&row, scribe),
             "part" => self.part(&row, scribe),
             "todo" => self.todo(&row.data, scribe),
-            _ => {}
+            other => scribe.notice(unknown(other)),
         }
     }
 
@@ -103,7 +103,6 @@ impl Log {
     }
 
     fn todo(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        use switchboard_event::{Item, PlanStatus};
         let status = match fields.str("status").as_deref() {
             Some("in_progress") => PlanStatus::InProgress,
             Some("completed") => PlanStatus::Completed,
@@ -130,14 +129,19 @@ impl Log {
         let (status, stop) = turn::outcome(fault.as_ref(), finish.as_deref());
         scribe.turn_completed(TurnCompleted { status, stop, error: fault, ..TurnCompleted::default() });
     }
+}
 
-    /// How full the context is, after a reply.
-    fn context(&self, used: u64, scribe: &mut Scribe) {
-        if used > 0 {
-            let context = Some(Context { used: Some(used), size: None });
-            scribe.info(Info { context, ..Info::default() });
-        }
+/// How full the context is, after a reply.
+fn context(used: u64, scribe: &mut Scribe) {
+    if used > 0 {
+        let context = Some(Context { used: Some(used), size: None });
+        scribe.info(Info { context, ..Info::default() });
     }
+}
+
+/// Nobody knows what it is.
+fn unknown(kind: &str) -> Notice {
+    Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(kind)
 }
 
 /// A model, in the ways in which it was ever written: `{"id","providerID"}`, `{"modelID","providerID"}`.

@@ -2,7 +2,7 @@
 
 use switchboard_event::{AgentMessage, Content, Id, Item, Level, Notice, Status, Topic, UserMessage};
 
-use super::{Log, Row, messages::echo, time};
+use super::{Log, Row, messages::echo, time, unknown};
 use crate::{
     Object, Scribe,
     opencode::{
@@ -23,8 +23,9 @@ impl Log {
         if self.message.known || !self.known.insert(row.id.to_string()) {
             return scribe.notice(echo("part"));
         }
-        let times = row.data.object("time");
-        scribe.happened(times.get("start").or_else(|| row.columns.get("time_created")).and_then(time));
+        let (own, tool) = (row.data.object("time"), row.data.object("state").object("time"));
+        let began = own.get("start").or_else(|| tool.get("start")).or_else(|| row.columns.get("time_created"));
+        scribe.happened(began.and_then(time));
         match self.message.user {
             true => user_part(&id, &row.data, scribe),
             false => self.agent_part(&id, &row.data, scribe),
@@ -52,7 +53,7 @@ impl Log {
                 let reply = Some(self.message.id.clone());
                 scribe.item_completed(id, Item { reply, ..Item::new(shown) });
             }
-            _ => {}
+            other => scribe.notice(unknown(other.unwrap_or("part"))),
         }
     }
 
@@ -105,7 +106,7 @@ fn user_part(id: &Id, part: &Object<'_>, scribe: &mut Scribe) {
         Some("subtask") => said(Content::text(part.string("prompt").unwrap_or_default()), true, scribe),
         Some("compaction") => scribe.notice(compaction(part)),
         Some("agent") => scribe.notice(echo("agent")),
-        _ => {}
+        other => scribe.notice(unknown(other.unwrap_or("part"))),
     }
 }
 

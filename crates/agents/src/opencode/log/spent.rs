@@ -18,12 +18,18 @@ pub struct Counted {
 }
 
 impl Log {
-    /// The figures of a whole message.
-    pub(super) fn count_message(&mut self, id: &Id, fields: &Object<'_>, model: Option<String>, scribe: &mut Scribe) {
+    /// The figures of a whole message. Gives what the model had before it at last.
+    pub(super) fn count_message(
+        &mut self,
+        id: &Id,
+        fields: &Object<'_>,
+        model: Option<String>,
+        scribe: &mut Scribe,
+    ) -> u64 {
         let usage = steps::usage(fields, id, 1, model);
         let counted = self.counted.entry(id.clone()).or_default();
         counted.tell(id, &usage, scribe);
-        self.context(usage.all_input().saturating_add(usage.output), scribe);
+        usage.all_input().saturating_add(usage.output)
     }
 
     /// The figures of one of its steps.

@@ -6,7 +6,13 @@ use switchboard_event::{
     Call, CallKind, Command, Content, Id, Info, Item, Level, Notice, Status, Topic, TurnStarted, UserMessage,
 };
 
-use super::{Log, Message, Row, messages::echo, model_of, parts, rows::time};
+use super::{
+    Log, Message, Row, context,
+    messages::{echo, place},
+    model_of, parts,
+    rows::time,
+    unknown,
+};
 use crate::{
     Json, Object, Scribe,
     opencode::{
@@ -22,7 +28,7 @@ impl Log {
         if !self.known.insert(id.to_string()) {
             return scribe.notice(echo("session_message"));
         }
-        let _is_new = self.is_new(row);
+        self.known.extend(place(row));
         scribe.happened(row.created());
         let kind = row.columns.str("type").or_else(|| row.data.str("type")).unwrap_or_default();
         let text = row.data.filled("text");
@@ -38,33 +44,31 @@ impl Log {
                 scribe.info(Info { provider, model, ..Info::default() });
             }
             "idle" => {}
-            _ => return,
+            other => scribe.notice(unknown(other)),
         }
         scribe.otherwise(Notice::new(Topic::Control).with_level(Level::Debug).with_name(kind));
     }
 
     fn prompt(&mut self, id: &Id, fields: &Object<'_>, scribe: &mut Scribe) {
         self.close_turn(scribe);
-        let text = fields.string("text").unwrap_or_default();
-        scribe.turn_started(TurnStarted {
-            prompt: Some(text.clone()),
-            agent_turn: Some(id.clone()),
-            ..TurnStarted::default()
-        });
         let files = fields.array("files").into_iter().map(|file| prompts::file(&file.object()));
-        let content = std::iter::once(Content::text(text)).chain(files).collect();
-        scribe.item_completed(id, Item::new(UserMessage { content, ..UserMessage::default() }));
+        let text = Content::text(fields.string("text").unwrap_or_default());
+        let message = UserMessage { content: std::iter::once(text).chain(files).collect(), ..UserMessage::default() };
+        let (prompt, agent_turn) = (Some(message.joined()), Some(id.clone()));
+        scribe.turn_started(TurnStarted { prompt, agent_turn, ..TurnStarted::default() });
+        scribe.item_completed(id, Item::new(message));
     }
 
     fn answer(&mut self, id: &Id, fields: &Object<'_>, scribe: &mut Scribe) {
         scribe.ensure_turn();
         let (provider, model) = model_of(&fields.object("model"));
         self.message = Message { id: id.clone(), model: model.clone(), ..Message::default() };
-        self.count_message(id, fields, model.clone(), scribe);
+        let used = self.count_message(id, fields, model.clone(), scribe);
         for (number, piece) in fields.array("content").into_iter().map(Json::object).enumerate() {
             let own = piece.filled("id").unwrap_or_else(|| number.to_string());
             self.piece(&Id::from(format!("{id}.{own}")), &piece, scribe);
         }
+        context(used, scribe);
         (self.finish, self.fault) = (fields.filled("finish"), fields.get("error").map(errors::fault));
         if model.is_some() && scribe.model() != model.as_deref() {
             scribe.info(Info { provider, model, ..Info::default() });
