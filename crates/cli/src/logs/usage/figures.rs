@@ -1,9 +1,14 @@
 //! Rows for people: their names and numbers.
 
 use jiff::tz::TimeZone;
-use switchboard_logs::usage::Row;
+use switchboard_logs::usage::{Model, Row};
 
-use crate::view::{clean, figures};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::{
+    sessions::clip,
+    view::{clean, figures},
+};
 
 /// A number in groups of three digits.
 pub fn grouped(count: u64) -> String {
@@ -18,9 +23,18 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// What a row cost; what is not all of it is marked.
+/// What a row cost; what is not all of it is marked, and where nothing is known nothing is said.
 pub fn cost(row: &Row) -> String {
-    money(row.cost_usd) + if row.unpriced_models.is_empty() { "" } else { "+" }
+    match (row.unpriced_models.is_empty(), row.cost_usd) {
+        (true, cost) => money(cost),
+        (false, 0.0) => "–".to_owned(),
+        (false, cost) => money(cost) + "+",
+    }
+}
+
+/// The same of one model.
+pub fn part_cost(part: &Model) -> String {
+    if part.is_unpriced { "–".to_owned() } else { money(part.cost_usd) }
 }
 
 /// An amount in cents; what is less than one is not nothing.
@@ -42,6 +56,15 @@ pub fn title(row: &Row, zone: &TimeZone, home: Option<&str>) -> String {
     clean::line(&inside.map_or_else(|| row.key.clone(), |rest| format!("~{rest}")))
 }
 
+/// A name in so many columns: of a folder its end, of all others their beginning.
+pub fn cut(name: &str, columns: usize) -> String {
+    if !name.starts_with(['/', '~']) || name.width() <= columns {
+        return clip(name, columns);
+    }
+    let mut ends = name.char_indices().filter_map(|(at, _)| name.get(at..));
+    format!("…{}", ends.find(|end| end.width() < columns).unwrap_or_default())
+}
+
 /// A time of the zone.
 pub fn clock(micros: i64, zone: &TimeZone, format: &str) -> String {
     let at = jiff::Timestamp::from_microsecond(micros).unwrap_or_default();
@@ -50,7 +73,14 @@ pub fn clock(micros: i64, zone: &TimeZone, format: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, money};
+    use super::{cut, grouped, money};
+
+    #[test]
+    fn of_a_folder_the_end_says_more() {
+        assert_eq!(cut("~/work/project", 10), "…k/project");
+        assert_eq!(cut("a-model-of-2026", 10), "a-model-o…");
+        assert_eq!(cut("/a", 10), "/a");
+    }
 
     #[test]
     fn numbers_are_for_people() {

@@ -7,6 +7,7 @@ mod names;
 mod pipes;
 mod serve;
 mod sessions;
+mod usage;
 
 use switchboard_agents::{SOURCES, Source};
 
