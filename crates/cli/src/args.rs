@@ -28,6 +28,7 @@ pub enum Command {
     Acp(Box<crate::acp::Acp>),
     Sessions(crate::sessions::Sessions),
     Logs(Box<crate::logs::Logs>),
+    Mcp(Box<crate::mcp::Mcp>),
     Agents(crate::agents::Agents),
     Translate(Translate),
     Schema(Schema),

@@ -3,16 +3,19 @@
 
 mod ask;
 mod error;
+pub mod export;
 mod hit;
 mod index;
 mod ledger;
 mod library;
+pub mod live;
 mod places;
 mod progress;
 pub mod read;
 mod scan;
 mod session;
 pub mod usage;
+mod view;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
@@ -23,3 +26,4 @@ pub use library::{Library, Setup};
 pub use places::{Home, homes};
 pub use progress::{Progress, Report, Trouble};
 pub use session::{Kept, Own, Session, Transcript};
+pub use view::{HitView, OwnView, SessionView};

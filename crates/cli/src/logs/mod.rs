@@ -5,10 +5,13 @@ mod place;
 mod scan;
 mod times;
 mod usage;
+mod watch;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+
+pub use place::Place;
 
 use crate::failure::Failure;
 
@@ -29,6 +32,7 @@ pub struct Logs {
 enum Command {
     Scan(scan::Scan),
     Usage(Box<usage::Usage>),
+    Watch(watch::Watch),
 }
 
 /// Runs the command.
@@ -36,5 +40,6 @@ pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Watch(watch) => watch::run(watch, &args.place),
     }
 }

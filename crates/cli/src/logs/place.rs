@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use switchboard_agents::Depth;
-use switchboard_logs::{Library, Report, Setup, homes};
+use switchboard_logs::{Home, Library, Report, Setup, homes};
 use switchboard_store::{Options, Store};
 
 use crate::{failure::Failure, host};
@@ -24,16 +24,19 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where sessions and the index are kept.
+    /// The folder with sessions and the index.
     pub fn data(&self) -> Result<PathBuf, Failure> {
         Ok(host::absolute(&host::data_folder(self.data.clone())?))
     }
 
+    /// The agents' folders.
+    pub fn homes(&self) -> Result<Vec<Home>, Failure> {
+        Ok(homes(&host::machine()?, &self.home, self.machine.as_deref()))
+    }
+
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
-        let data = self.data()?;
-        let machine = host::machine()?;
-        let homes = homes(&machine, &self.home, self.machine.as_deref());
+        let (data, homes) = (self.data()?, self.homes()?);
         let own = Store::open(&data, &Options::default())?;
         Ok(Library::open(Setup { data, homes, keep, own: Some(Arc::new(own)) })?)
     }

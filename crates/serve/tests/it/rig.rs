@@ -89,6 +89,8 @@ impl Rig {
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
+            homes: switchboard_logs::homes(&machine(&folder), &[], None),
+            zone: jiff::tz::TimeZone::UTC,
         });
         Self { service, folder, document: openapi::document(), owner }
     }
