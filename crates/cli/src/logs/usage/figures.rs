@@ -3,10 +3,8 @@
 use jiff::tz::TimeZone;
 use switchboard_logs::usage::{Model, Row};
 
-use unicode_width::UnicodeWidthStr as _;
-
 use crate::{
-    sessions::clip,
+    sessions::{clip, end, tilde},
     view::{clean, figures},
 };
 
@@ -51,18 +49,12 @@ pub fn title(row: &Row, zone: &TimeZone, home: Option<&str>) -> String {
     if let Some(block) = &row.block {
         return clock(block.start.as_micros(), zone, "%Y-%m-%d %H:%M");
     }
-    let inside =
-        home.and_then(|home| row.key.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    clean::line(&inside.map_or_else(|| row.key.clone(), |rest| format!("~{rest}")))
+    clean::line(&tilde(&row.key, home))
 }
 
 /// A name in so many columns: of a folder its end, of all others their beginning.
 pub fn cut(name: &str, columns: usize) -> String {
-    if !name.starts_with(['/', '~']) || name.width() <= columns {
-        return clip(name, columns);
-    }
-    let mut ends = name.char_indices().filter_map(|(at, _)| name.get(at..));
-    format!("…{}", ends.find(|end| end.width() < columns).unwrap_or_default())
+    if name.starts_with(['/', '~']) { end(name.to_owned(), columns) } else { clip(name, columns) }
 }
 
 /// A time of the zone.
