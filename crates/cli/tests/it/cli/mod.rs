@@ -3,11 +3,13 @@
 mod harness;
 mod hidden;
 mod input;
+mod mcp;
 mod names;
 mod pipes;
 mod serve;
 mod sessions;
 mod usage;
+mod watching;
 
 use switchboard_agents::{SOURCES, Source};
 
