@@ -92,7 +92,8 @@ impl Failure {
             Self::Token(_) => 2,
             Self::Listen(_) => 4,
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
-            Self::Logs(LogsError::NoSession(_) | LogsError::Ambiguous { .. } | LogsError::Regex(_)) => 2,
+            Self::Logs(LogsError::NoSession(_) | LogsError::Ambiguous { .. }) => 2,
+            Self::Logs(LogsError::Regex(_) | LogsError::Prices(_)) => 2,
             Self::Store(_) | Self::Logs(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
         }
     }

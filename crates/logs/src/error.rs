@@ -44,6 +44,9 @@ pub enum LogsError {
     /// A regular expression that is none.
     #[error("not a regular expression: {0}")]
     Regex(String),
+    /// The prices of the data folder make no sense.
+    #[error(transparent)]
+    Prices(#[from] crate::usage::BadPrices),
     /// The log of Switchboard's own sessions cannot be read.
     #[error(transparent)]
     Store(#[from] switchboard_store::StoreError),

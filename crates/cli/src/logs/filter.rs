@@ -11,33 +11,35 @@ use crate::{
     offered,
 };
 
+/// Where these options stand in the help.
+const HEADING: &str = "Only";
+
 /// What is wanted of all there is.
 #[derive(Args)]
-#[command(next_help_heading = "Only")]
 pub struct Only {
     /// Of an agent; can be repeated
-    #[arg(long, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
+    #[arg(long, help_heading = HEADING, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
     agent: Vec<String>,
     /// In folders whose path has this text in it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, help_heading = HEADING, value_name = "TEXT")]
     project: Option<String>,
     /// With models whose name has this text in it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, help_heading = HEADING, value_name = "TEXT")]
     model: Option<String>,
     /// On branches whose name has this text in it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, help_heading = HEADING, value_name = "TEXT")]
     branch: Option<String>,
     /// Of one session with its subagents, by its id, the beginning of it, or `last`
-    #[arg(long, value_name = "ID")]
+    #[arg(long, help_heading = HEADING, value_name = "ID")]
     session: Option<String>,
     /// Of the machine that `--as` gave this name; `""` is this machine
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = HEADING, value_name = "NAME")]
     machine: Option<String>,
     /// From a time on: 2026-11-16, 2026-11, yesterday, 12h, 7d (from the start of that day), or RFC 3339
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = HEADING, value_name = "TIME")]
     since: Option<String>,
     /// Up to a time; a day is in it as a whole
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = HEADING, value_name = "TIME")]
     until: Option<String>,
     /// The time zone of days and times, such as Europe/Berlin, UTC or +02:00 [default: the system's]
     #[arg(long, value_name = "ZONE")]

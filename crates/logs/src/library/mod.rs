@@ -11,6 +11,7 @@ mod transcript;
 mod troubles;
 
 use std::{
+    borrow::Cow,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -24,6 +25,7 @@ use crate::{
     Home, LogsError, Progress, Report, Trouble,
     index::{Index, units},
     scan::{self, Own, Way},
+    usage::Prices,
 };
 
 /// What a library is made of.
@@ -98,6 +100,14 @@ impl Library {
     fn own(&self) -> Option<Own> {
         let log = self.setup.own.clone().filter(|_| !self.setup.alone)?;
         Some(Own { log, path: self.setup.data.clone() })
+    }
+
+    /// What tokens cost: the prices that come with the program, with those of the data folder over them.
+    ///
+    /// # Errors
+    /// If the data folder has prices that make no sense.
+    pub fn prices(&self) -> Result<Cow<'static, Prices>, LogsError> {
+        Ok(Prices::kept_in(&self.setup.data)?)
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {

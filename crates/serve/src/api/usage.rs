@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use switchboard_logs::{
     Filter,
-    usage::{By, Order, Prices, Question, Usage, usage},
+    usage::{By, Order, Question, Usage, usage},
 };
 
 use super::{
@@ -91,7 +91,8 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
         .ask(move |library| {
             let session = wanted.session.as_deref().map(|given| library.session(given)).transpose()?;
             let filter = Filter { session: session.map(|session| session.id), ..wanted };
-            let question = Question { by, zone: &zone, now, prices: Prices::embedded(), breakdown };
+            let prices = library.prices()?;
+            let question = Question { by, zone: &zone, now, prices: &prices, breakdown };
             let mut used = usage(&library.ledger(&filter)?, &question);
             if let Some(order) = order {
                 order.sort(&mut used.rows);

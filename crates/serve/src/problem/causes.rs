@@ -82,6 +82,7 @@ impl From<LogsError> for Problem {
             LogsError::Ambiguous { .. } => (StatusCode::CONFLICT, "ambiguous"),
             LogsError::Regex(_) => (StatusCode::BAD_REQUEST, "bad_regex"),
             LogsError::Unreadable { .. } => (StatusCode::CONFLICT, "unreadable"),
+            LogsError::Prices(_) => (StatusCode::CONFLICT, "bad_prices"),
             LogsError::Later { .. } => (StatusCode::SERVICE_UNAVAILABLE, "read_only"),
             LogsError::Index { .. } => (StatusCode::SERVICE_UNAVAILABLE, "index"),
             LogsError::Damaged(_) | LogsError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "index"),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_logs::usage::{By, Prices, Question, usage as gathered};
+use switchboard_logs::usage::{By, Question, usage as gathered};
 
 use super::{Looking, Reply, Said, bad, count, given, schema};
 use crate::{failure::Failure, host, mcp::archive::Archive};
@@ -64,7 +64,8 @@ fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
             filter.session = Some(library.session(session)?.id);
         }
         let (zone, now) = (host::zone(), host::now());
-        let question = Question { by, zone: &zone, now, prices: Prices::embedded(), breakdown: false };
+        let prices = library.prices()?;
+        let question = Question { by, zone: &zone, now, prices: &prices, breakdown: false };
         let mut used = gathered(&library.ledger(&filter)?, &question);
         let all = used.rows.len();
         if by.is_time() {

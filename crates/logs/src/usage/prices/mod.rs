@@ -5,7 +5,7 @@ mod names;
 mod price;
 mod read;
 
-use std::{collections::HashMap, sync::OnceLock};
+use std::{borrow::Cow, collections::HashMap, io, path::Path, sync::OnceLock};
 
 pub use price::Price;
 pub use read::BadPrices;
@@ -46,6 +46,30 @@ impl Prices {
         prices.date = news.date.unwrap_or(prices.date);
         prices.models.extend(news.models);
         Ok(prices)
+    }
+
+    /// The prices that come with the program, with those of a file over them.
+    ///
+    /// # Errors
+    /// If the file cannot be read or makes no sense.
+    pub fn with(path: &Path) -> Result<Self, BadPrices> {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| BadPrices::Unreadable { path: path.to_owned(), error })?;
+        let bad = |bad| BadPrices::File { path: path.to_owned(), bad: Box::new(bad) };
+        Self::embedded().over(&text).map_err(bad)
+    }
+
+    /// The same with `prices.json` in the data folder, if there is one.
+    ///
+    /// # Errors
+    /// If there is one and it cannot be read or makes no sense.
+    pub fn kept_in(data: &Path) -> Result<Cow<'static, Self>, BadPrices> {
+        match Self::with(&data.join("prices.json")) {
+            Err(BadPrices::Unreadable { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Cow::Borrowed(Self::embedded()))
+            }
+            found => found.map(Cow::Owned),
+        }
     }
 
     /// From when the prices are.
@@ -142,6 +166,18 @@ mod tests {
         assert_eq!(input("gpt-5"), Some(7_000_000));
         assert_eq!(input("gpt-5-mini"), Some(250_000), "the others stay");
         assert_eq!(prices.date(), Prices::embedded().date());
+    }
+
+    #[test]
+    fn a_file_in_the_data_folder_counts() {
+        let data = tempfile::tempdir().unwrap();
+        let price = |model: &str| Prices::kept_in(data.path()).unwrap().price(model).is_some();
+        assert!(price("gpt-5") && !price("mine"));
+        std::fs::write(data.path().join("prices.json"), r#"{"models":{"mine":"gpt-5"}}"#).unwrap();
+        assert!(price("gpt-5") && price("mine"));
+        std::fs::write(data.path().join("prices.json"), "{}").unwrap();
+        let error = Prices::kept_in(data.path()).unwrap_err().to_string();
+        assert!(error.contains("prices.json: not a file of prices"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reads a file of prices. It is written by people, so what makes no sense is said and not left out.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, io, path::PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Why a file of prices cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum BadPrices {
     /// Not JSON, or not an object.
     #[error("not a file of prices: {0}")]
@@ -22,6 +22,22 @@ pub enum BadPrices {
         model: String,
         /// What is wrong with it.
         what: String,
+    },
+    /// Something is wrong with a file.
+    #[error("{}: {bad}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        bad: Box<BadPrices>,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
     },
 }
 
