@@ -8,7 +8,7 @@ use crate::place::{Place, by, by_day, by_session, hits, ledger, library, refresh
 
 /// Rows that differ, and nothing else: a corpus has hundreds.
 #[track_caller]
-fn same<T: Debug + PartialEq>(what: &str, found: &BTreeMap<String, T>, truth: &BTreeMap<String, T>) {
+pub fn same<T: Debug + PartialEq>(what: &str, found: &BTreeMap<String, T>, truth: &BTreeMap<String, T>) {
     let keys: std::collections::BTreeSet<_> = found.keys().chain(truth.keys()).collect();
     let wrong: Vec<_> = keys.into_iter().filter(|key| found.get(*key) != truth.get(*key)).collect();
     let show = |key: &&String| format!("{key}: found {:?}, truth {:?}", found.get(*key), truth.get(*key));
