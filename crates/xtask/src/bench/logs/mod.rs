@@ -2,11 +2,11 @@
 //! programs of the kind, on the same logs in the same run. A figure over its budget is shown as such and is no failure;
 //! a wrong count is.
 
-mod corpus;
-mod ours;
+pub mod corpus;
+pub mod ours;
 mod peers;
 mod report;
-mod timed;
+pub mod timed;
 
 use anyhow::ensure;
 use clap::Args;
