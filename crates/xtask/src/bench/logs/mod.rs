@@ -36,6 +36,9 @@ pub struct Logs {
     /// Without other programs
     #[arg(long)]
     alone: bool,
+    /// Measure the programs that are there, and build none
+    #[arg(long)]
+    no_build: bool,
     /// Remove the logs afterwards
     #[arg(long)]
     remove: bool,
@@ -43,8 +46,10 @@ pub struct Logs {
 
 /// Runs the command.
 pub fn run(args: &Logs) -> anyhow::Result<()> {
-    build()?;
-    run_program(&mut cargo(&["build", "--release", "--package", "switchboard-testkit"]))?;
+    if !args.no_build {
+        build()?;
+        run_program(&mut cargo(&["build", "--release", "--package", "switchboard-testkit"]))?;
+    }
     let corpus = Corpus::find(args.size, args.files, args.seed)?;
     if !corpus::forget() {
         say("NOT MEASURED  with a cold cache: only root can empty it");
