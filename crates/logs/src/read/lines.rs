@@ -94,7 +94,10 @@ impl Lines {
 fn give(at: u64, line: &[u8], each: &mut dyn FnMut(u64, &[u8])) {
     let line = if at == 0 { line.strip_prefix(BYTE_ORDER_MARK).map_or((0, line), |rest| (3, rest)) } else { (0, line) };
     let record = trimmed(line.1);
-    if record.iter().any(|byte| !byte.is_ascii_whitespace()) {
+    if record.is_empty() && line.1.contains(&0) {
+        // Nothing but zeros: something was lost here, and that is told of.
+        each(at, line.1.get(..1).unwrap_or_default());
+    } else if record.iter().any(|byte| !byte.is_ascii_whitespace()) {
         let before = line.1.len() - trimmed_start(line.1).len();
         each(at + line.0 + before as u64, record);
     }
@@ -146,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn zeros_around_a_line_are_no_part_of_it() {
-        assert_eq!(of(b"\0\0{}\0\n\0\0\n{}\n", 0), (lines(&[(2, "{}"), (9, "{}")]), 12));
+    fn zeros_around_a_line_are_no_part_of_it_and_nothing_else_is_told_of() {
+        assert_eq!(of(b"\0\0{}\0\n\0\0\n{}\n", 0), (lines(&[(2, "{}"), (6, "\0"), (9, "{}")]), 12));
         assert_eq!(of(b"{}\n\0\0\0\0", 0), (lines(&[(0, "{}")]), 3));
     }
 

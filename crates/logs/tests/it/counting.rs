@@ -10,7 +10,7 @@ fn exact(write: impl Fn(&mut Corpus, u64) -> anyhow::Result<()>) {
     let (place, truth) = Place::with(|corpus| (1..=3).try_for_each(|seed| write(corpus, seed * 1_000)));
     let (library, _) = place.current();
     let ledger = ledger(&library);
-    assert_eq!(by_session(&ledger), truth.sessions);
+    assert_eq!(truth.families(&by_session(&ledger)), truth.families(&truth.sessions));
     assert_eq!(by_day(&ledger, "UTC"), truth.days.get("UTC").cloned().unwrap_or_default());
 }
 

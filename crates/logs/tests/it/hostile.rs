@@ -14,7 +14,10 @@ use switchboard_testkit::corpus::{
     hostile::{infest, junk},
 };
 
-use crate::place::{Place, by, by_session, hits, ledger, refresh};
+use crate::{
+    place::{Place, by, by_session, hits, ledger, refresh},
+    truth::same,
+};
 
 /// Sessions whose logs are lines, one of each agent that has such.
 fn sessions(corpus: &mut Corpus) -> anyhow::Result<()> {
@@ -50,7 +53,7 @@ fn changed(change: impl Fn(&[u8]) -> Vec<u8>) -> (Place, Truth) {
 #[track_caller]
 fn is_exact(place: &Place, truth: &Truth) {
     let (library, _) = place.current();
-    assert_eq!(by_session(&ledger(&library)), truth.sessions);
+    same("sessions", &by_session(&ledger(&library)), &truth.sessions);
     for needle in &truth.rare {
         assert!(!hits(&library, &needle.word, 5).is_empty(), "{needle:?} is not found");
     }
@@ -116,9 +119,9 @@ fn a_record_behind_zeros_is_a_record() {
 
 #[test]
 fn a_line_of_100_megabytes_is_one_line() {
-    let long = "x".repeat(100_000_000);
-    let record =
-        json!({"type": "user", "timestamp": "2026-10-21T10:00:00.000Z", "message": {"role": "user", "content": long}});
+    // A picture that somebody has pasted.
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "A".repeat(100_000_000)});
+    let record = json!({"type": "user", "timestamp": "2026-10-21T10:00:00.000Z", "message": {"role": "user", "content": [{"type": "image", "source": source}]}});
     let record = format!("{record}\n");
     let (place, truth) = Place::with(|corpus| claude::session(corpus, claude::Case::Repeated, 1, 20_000));
     let path = logs(&place.home()).remove(0);

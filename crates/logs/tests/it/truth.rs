@@ -8,7 +8,7 @@ use crate::place::{Place, by, by_day, by_session, hits, ledger, library, refresh
 
 /// Rows that differ, and nothing else: a corpus has hundreds.
 #[track_caller]
-fn same<T: Debug + PartialEq>(what: &str, found: &BTreeMap<String, T>, truth: &BTreeMap<String, T>) {
+pub fn same<T: Debug + PartialEq>(what: &str, found: &BTreeMap<String, T>, truth: &BTreeMap<String, T>) {
     let keys: std::collections::BTreeSet<_> = found.keys().chain(truth.keys()).collect();
     let wrong: Vec<_> = keys.into_iter().filter(|key| found.get(*key) != truth.get(*key)).collect();
     let show = |key: &&String| format!("{key}: found {:?}, truth {:?}", found.get(*key), truth.get(*key));
@@ -28,7 +28,7 @@ fn check(library: &switchboard_logs::Library, truth: &Truth) {
     }
     same("models", &by(&ledger, |ledger, entry| ledger.name(entry.model).to_owned()), &truth.models);
     same("projects", &by(&ledger, |ledger, entry| ledger.name(entry.project).to_owned()), &truth.projects);
-    same("sessions", &by_session(&ledger), &truth.sessions);
+    same("sessions", &truth.families(&by_session(&ledger)), &truth.families(&truth.sessions));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn tokens_alone_are_as_exact_as_with_all_text() {
 fn what_was_said_once_is_found_in_its_session() {
     let (place, truth) = Place::with_corpus(&Wanted::small(5));
     let (library, _) = place.current();
-    assert_eq!(truth.rare.len(), truth.agents.len());
+    assert!(truth.rare.len() >= truth.agents.len(), "{:?}", truth.rare);
     for needle in &truth.rare {
         let found = hits(&library, &needle.word, 10);
         assert!(!found.is_empty() && found.iter().all(|session| *session == needle.session), "{needle:?}: {found:?}");

@@ -41,7 +41,7 @@ impl Wanted {
     /// A small one that still has every case in it.
     #[must_use]
     pub fn small(seed: u64) -> Self {
-        Self { seed, bytes: 3_000_000, files: 100, words: 20_000 }
+        Self { seed, bytes: 500_000, files: 50, words: 20_000 }
     }
 }
 

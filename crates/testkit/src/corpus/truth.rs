@@ -115,11 +115,24 @@ pub struct Truth {
     pub rare: Vec<Needle>,
     /// The most frequent word.
     pub common: String,
+    /// Forks, and what they are forks of. Both have the same replies with the same times, and nothing says whose they were
+    /// first; so only together they are certain.
+    pub forks: BTreeMap<String, String>,
     /// What comes next; no part of the rest.
     pub growth: Option<Growth>,
 }
 
 impl Truth {
+    /// Sessions, each with its forks. A session that is not one of these is given back as it is.
+    #[must_use]
+    pub fn families(&self, sessions: &BTreeMap<String, Tokens>) -> BTreeMap<String, Tokens> {
+        let mut families: BTreeMap<String, Tokens> = BTreeMap::new();
+        for (session, tokens) in sessions {
+            *families.entry(self.forks.get(session).unwrap_or(session).clone()).or_default() += *tokens;
+        }
+        families
+    }
+
     /// One more reply.
     pub fn tell(&mut self, told: &Told<'_>) {
         self.all += told.tokens;

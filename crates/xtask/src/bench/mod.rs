@@ -3,9 +3,9 @@
 
 pub mod floor;
 mod harness;
-mod logs;
+pub mod logs;
 mod memory;
-mod programs;
+pub mod programs;
 mod run;
 mod serve;
 mod table;

@@ -2,11 +2,11 @@
 //! programs of the kind, on the same logs in the same run. A figure over its budget is shown as such and is no failure;
 //! a wrong count is.
 
-mod corpus;
-mod ours;
+pub mod corpus;
+pub mod ours;
 mod peers;
 mod report;
-mod timed;
+pub mod timed;
 
 use anyhow::ensure;
 use clap::Args;
@@ -36,6 +36,9 @@ pub struct Logs {
     /// Without other programs
     #[arg(long)]
     alone: bool,
+    /// Measure the programs that are there, and build none
+    #[arg(long)]
+    no_build: bool,
     /// Remove the logs afterwards
     #[arg(long)]
     remove: bool,
@@ -43,8 +46,10 @@ pub struct Logs {
 
 /// Runs the command.
 pub fn run(args: &Logs) -> anyhow::Result<()> {
-    build()?;
-    run_program(&mut cargo(&["build", "--release", "--package", "switchboard-testkit"]))?;
+    if !args.no_build {
+        build()?;
+        run_program(&mut cargo(&["build", "--release", "--package", "switchboard-testkit"]))?;
+    }
     let corpus = Corpus::find(args.size, args.files, args.seed)?;
     if !corpus::forget() {
         say("NOT MEASURED  with a cold cache: only root can empty it");

@@ -160,14 +160,14 @@ impl<'a> Ours<'a> {
 }
 
 /// A command of ours on the corpus.
-fn logs(corpus: &Corpus, data: &Path, args: &[&str]) -> Command {
+pub fn logs(corpus: &Corpus, data: &Path, args: &[&str]) -> Command {
     let mut command = program(built("switchboard"), &["logs"]);
     command.args(args).arg("--home").arg(&corpus.home).arg("--data").arg(data);
     command
 }
 
 /// The sum of all rows.
-fn total(said: &str) -> u64 {
+pub fn total(said: &str) -> u64 {
     let row = |line: &str| serde_json::from_str::<Value>(line).ok()?["totalTokens"].as_u64();
     said.lines().filter_map(row).sum()
 }

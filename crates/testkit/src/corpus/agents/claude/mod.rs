@@ -174,6 +174,7 @@ fn subagent(corpus: &mut Corpus, main: &mut Book, of: &Plan, case: Case, number:
 fn fork(corpus: &mut Corpus, of: &Plan, case: Case) -> anyhow::Result<()> {
     let copied = first_turns(of, of.turns.len() / 2 + 1);
     let mut book = Book::new(of, case, &uuid(of.seed, 2));
+    corpus.truth.forks.insert(book.session.clone(), uuid(of.seed, 1));
     copied.turns.iter().for_each(|turn| book.turn(corpus, turn));
     let own = Plan { cwd: of.cwd, branch: of.branch, ..PLANNER.session(of.seed ^ 0xf0, 9_000) }.after(of.ended());
     own.turns.iter().for_each(|turn| book.turn(corpus, turn));

@@ -1,4 +1,7 @@
-//! `soak`: endless sessions, a crowd of them, and a server that is killed again and again. The test kit does it.
+//! `soak`: endless sessions, a crowd of them, a server that is killed again and again, and a mountain of logs. The test
+//! kit does most of it.
+
+mod logs;
 
 use clap::{Args, Subcommand};
 
@@ -7,7 +10,7 @@ use crate::{
     process::{fast_testkit, run as run_program},
 };
 
-/// Run endless sessions, a crowd of sessions, and a server that is killed at random moments
+/// Run endless sessions, a crowd of sessions, a server that is killed at random moments, and a mountain of logs
 ///
 /// Without a subcommand, all of it.
 #[derive(Args)]
@@ -20,6 +23,7 @@ pub struct Soak {
 enum Part {
     Streams(Streams),
     Serve(Serve),
+    Logs(logs::Logs),
 }
 
 /// Run endless sessions of all sources through all dialects, and check that memory stays flat
@@ -55,9 +59,11 @@ pub fn run(args: &Soak) -> anyhow::Result<()> {
     match &args.part {
         Some(Part::Streams(args)) => streams(args.minutes),
         Some(Part::Serve(args)) => serve(args),
+        Some(Part::Logs(args)) => logs::run(args),
         None => {
             streams(5)?;
-            serve(&Serve { sessions: 1_000, agents: 200, kills: 100, sessions_a_kill: 20, seed: None })
+            serve(&Serve { sessions: 1_000, agents: 200, kills: 100, sessions_a_kill: 20, seed: None })?;
+            logs::run(&logs::Logs::default())
         }
     }
 }
