@@ -1,6 +1,6 @@
 //! Where logs may lie: the homes of this machine, or those that were named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use switchboard_agents::{Host, LOGS, Logs};
 
@@ -49,6 +49,17 @@ impl Home {
     /// The folder has what the agent keeps its logs in.
     #[must_use]
     pub fn is_there(&self) -> bool {
-        self.logs.folders.iter().any(|inner| self.folder.join(inner).exists())
+        self.logs.folders.iter().any(|inner| inside(&self.folder, inner).iter().any(|path| path.exists()))
     }
+}
+
+/// A folder or a file in a folder. A `*` in the name of a file stands for anything.
+pub fn inside(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Some((before, behind)) = name.split_once('*') else {
+        return vec![folder.join(name)];
+    };
+    let fits = |name: &str| name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)).is_some();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(fits));
+    named.map(|entry| entry.path()).collect()
 }
