@@ -76,7 +76,9 @@ impl Checkup {
 
 fn looked(home: Home, sessions: &[Session]) -> Looked {
     let inside = |session: &&Session| {
-        session.agent == home.logs.agent && session.files.iter().any(|file| file.starts_with(&home.folder))
+        home.is_there()
+            && session.agent == home.logs.agent
+            && session.files.iter().any(|file| file.starts_with(&home.folder))
     };
     let mut found = Looked { is_there: home.is_there(), sessions: 0, bytes: 0, home: home.clone() };
     for session in sessions.iter().filter(inside) {
