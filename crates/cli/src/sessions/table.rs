@@ -83,13 +83,22 @@ fn draw(cells: &[Cell], widths: &[usize], (style, task): &Cell, colour: bool) ->
 
 /// A folder as people write it; of a long one, its end.
 pub fn folder(path: &str, home: Option<&str>) -> String {
+    end(tilde(path, home), WIDEST)
+}
+
+/// A path as people write it.
+pub fn tilde(path: &str, home: Option<&str>) -> String {
     let inside = home.and_then(|home| path.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let text = inside.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"));
-    if text.width() <= WIDEST {
+    inside.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"))
+}
+
+/// The end of a text, if it is longer than so many columns.
+pub fn end(text: String, columns: usize) -> String {
+    if text.width() <= columns {
         return text;
     }
     let mut ends = text.char_indices().filter_map(|(at, _)| text.get(at..));
-    format!("…{}", ends.find(|end| end.width() < WIDEST).unwrap_or_default())
+    format!("…{}", ends.find(|end| end.width() < columns).unwrap_or_default())
 }
 
 #[cfg(test)]

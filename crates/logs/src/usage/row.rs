@@ -93,6 +93,8 @@ pub struct Model {
     pub replies: u64,
     /// What they cost.
     pub cost_usd: f64,
+    /// The model has no price: what it cost is not known.
+    pub is_unpriced: bool,
 }
 
 /// Five hours.

@@ -93,6 +93,7 @@ fn part(model: String, sums: &Sums) -> Model {
         total_tokens: sums.total(),
         replies: sums.replies,
         cost_usd: dollars(sums.cost),
+        is_unpriced: sums.unpriced > 0,
     }
 }
 

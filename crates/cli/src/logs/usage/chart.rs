@@ -3,10 +3,9 @@
 use switchboard_logs::usage::{Question, Row};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::figures::{cost, title};
+use super::figures::{cost, cut, title};
 use crate::{
     host,
-    sessions::clip,
     terminal::Terminal,
     view::{figures, paint, style::CYAN},
 };
@@ -24,7 +23,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub fn chart(rows: &[Row], of_cost: bool, question: &Question<'_>, terminal: &Terminal) -> String {
     let home = host::home();
     let value = |row: &Row| if of_cost { row.cost_usd } else { exact(row.total_tokens) };
-    let names: Vec<String> = rows.iter().map(|row| clip(&title(row, question.zone, home.as_deref()), WIDEST)).collect();
+    let names: Vec<String> = rows.iter().map(|row| cut(&title(row, question.zone, home.as_deref()), WIDEST)).collect();
     let words: Vec<String> =
         rows.iter().map(|row| format!("{:>7}  {}", figures::tokens(row.total_tokens), cost(row))).collect();
     let widest = |texts: &[String]| texts.iter().map(|text| text.width()).max().unwrap_or_default();

@@ -1,9 +1,12 @@
 //! Rows for people: their names and numbers.
 
 use jiff::tz::TimeZone;
-use switchboard_logs::usage::Row;
+use switchboard_logs::usage::{Model, Row};
 
-use crate::view::{clean, figures};
+use crate::{
+    sessions::{clip, end, tilde},
+    view::{clean, figures},
+};
 
 /// A number in groups of three digits.
 pub fn grouped(count: u64) -> String {
@@ -18,9 +21,18 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// What a row cost; what is not all of it is marked.
+/// What a row cost; what is not all of it is marked, and where nothing is known nothing is said.
 pub fn cost(row: &Row) -> String {
-    money(row.cost_usd) + if row.unpriced_models.is_empty() { "" } else { "+" }
+    match (row.unpriced_models.is_empty(), row.cost_usd) {
+        (true, cost) => money(cost),
+        (false, 0.0) => "–".to_owned(),
+        (false, cost) => money(cost) + "+",
+    }
+}
+
+/// The same of one model.
+pub fn part_cost(part: &Model) -> String {
+    if part.is_unpriced { "–".to_owned() } else { money(part.cost_usd) }
 }
 
 /// An amount in cents; what is less than one is not nothing.
@@ -37,9 +49,12 @@ pub fn title(row: &Row, zone: &TimeZone, home: Option<&str>) -> String {
     if let Some(block) = &row.block {
         return clock(block.start.as_micros(), zone, "%Y-%m-%d %H:%M");
     }
-    let inside =
-        home.and_then(|home| row.key.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    clean::line(&inside.map_or_else(|| row.key.clone(), |rest| format!("~{rest}")))
+    clean::line(&tilde(&row.key, home))
+}
+
+/// A name in so many columns: of a folder its end, of all others their beginning.
+pub fn cut(name: &str, columns: usize) -> String {
+    if name.starts_with(['/', '~']) { end(name.to_owned(), columns) } else { clip(name, columns) }
 }
 
 /// A time of the zone.
@@ -50,7 +65,14 @@ pub fn clock(micros: i64, zone: &TimeZone, format: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, money};
+    use super::{cut, grouped, money};
+
+    #[test]
+    fn of_a_folder_the_end_says_more() {
+        assert_eq!(cut("~/work/project", 10), "…k/project");
+        assert_eq!(cut("a-model-of-2026", 10), "a-model-o…");
+        assert_eq!(cut("/a", 10), "/a");
+    }
 
     #[test]
     fn numbers_are_for_people() {

@@ -21,8 +21,8 @@ pub fn remarks(usage: &Usage, more: usize, report: &Report, question: &Question<
     lines.extend(usage.rows.iter().filter_map(|row| forecast(row, question)));
     lines.extend(unpriced(&usage.unpriced));
     lines.extend((report.troubles > 0).then(|| {
-        let troubles = figures::count(usize::try_from(report.troubles).unwrap_or(usize::MAX), "record or file");
-        format!("{troubles} could not be read and are not counted: `switchboard logs doctor` names them")
+        let troubles = grouped(report.troubles);
+        format!("could not be read, and is not counted: {troubles} of the records and files; `switchboard logs doctor` names them")
     }));
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
     if usage.rows.is_empty() || text.is_empty() { text } else { format!("\n{text}") }
@@ -55,5 +55,5 @@ fn unpriced(models: &[Unpriced]) -> Option<String> {
     let rest = models.len().saturating_sub(NAMED);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     (!models.is_empty())
-        .then(|| format!("+ not in the cost, for want of a price: {names}{rest}; --prices FILE adds prices"))
+        .then(|| format!("+ not in the cost, for want of a price: {names}{rest}; --prices FILE adds one"))
 }

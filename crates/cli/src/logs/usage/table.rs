@@ -5,7 +5,7 @@ use anstyle::Style;
 use switchboard_logs::usage::{By, Model, Question, Row, Usage};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::figures::{cost, grouped, money, title};
+use super::figures::{cost, cut, grouped, part_cost, title};
 use crate::{
     host,
     sessions::clip,
@@ -45,7 +45,7 @@ const COLUMNS: &[Column] = &[
     Column { title: "TOTAL", goes: 9, row: |row, of| of(row.total_tokens), part: |part, of| of(part.total_tokens) },
     Column { title: "REPLIES", goes: 2, row: |row, of| of(row.replies), part: |part, of| of(part.replies) },
     CALLS,
-    Column { title: "COST", goes: 9, row: |row, _| cost(row), part: |part, _| money(part.cost_usd) },
+    Column { title: "COST", goes: 9, row: |row, _| cost(row), part: |part, _| part_cost(part) },
 ];
 
 const CALLS: Column = Column {
@@ -58,8 +58,9 @@ const CALLS: Column = Column {
 /// The last column is worth showing from so many columns on, and in a pipe it has so many.
 const MODELS: (usize, usize) = (12, 200);
 
-/// The first column is never narrower, and in a terminal never wider.
-const KEY: (usize, usize) = (10, 40);
+/// The first column is never narrower than the first, nor before another goes than the second; and never wider than
+/// the last, in a terminal.
+const KEY: (usize, usize, usize) = (10, 24, 40);
 
 /// A table with a line for each row and one for all of them.
 pub fn table(usage: &Usage, question: &Question<'_>, terminal: &Terminal) -> String {
@@ -126,14 +127,14 @@ impl<'a> Lines<'a> {
     /// The first shape that fits.
     fn fit(&self, room: Option<usize>) -> Shape {
         let Some(room) = room else { return self.shape(grouped, 0, usize::MAX, MODELS.1) };
-        let steps = [(grouped as Digits, 0), (figures::tokens as Digits, 1)];
-        let steps = steps.into_iter().chain((2..=4).map(|step| (figures::tokens as Digits, step)));
-        let mut shape = self.shape(figures::tokens, 4, KEY.0, 0);
-        for (digits, step) in steps {
-            let tried = self.shape(digits, step, KEY.1, 0);
+        let short = figures::tokens as Digits;
+        let steps = [(grouped as Digits, 0, KEY.2), (short, 1, KEY.1), (short, 2, KEY.0), (short, 3, KEY.0)];
+        let mut shape = self.shape(short, 4, KEY.0, 0);
+        for (digits, step, least) in steps {
+            let tried = self.shape(digits, step, KEY.2, 0);
             // The first column may give way, down to what still says something.
             let over = tried.used().saturating_sub(room);
-            if tried.key.saturating_sub(over) >= KEY.0.min(tried.key) {
+            if tried.key.saturating_sub(over) >= least.min(tried.key) {
                 shape = Shape { key: tried.key - over.min(tried.key), ..tried };
                 break;
             }
@@ -178,8 +179,9 @@ impl Line<'_> {
 
     fn models(&self, room: usize) -> String {
         match self.of {
-            Of::Row(row) => clip(&clean::line(&row.models.join(", ")), room),
-            Of::Part(_) => String::new(),
+            Of::Row(row) if self.style != BOLD => clip(&clean::line(&row.models.join(", ")), room),
+            // Those of all rows say nothing about any.
+            _ => String::new(),
         }
     }
 }
@@ -190,7 +192,7 @@ impl Shape {
     }
 
     fn line(&self, key: &str, cells: &[String], models: (&str, Style), style: Style, colour: bool) -> String {
-        let key = clip(key, self.key);
+        let key = cut(key, self.key);
         let mut text = format!("{key}{}", " ".repeat(self.key.saturating_sub(key.width())));
         for (cell, width) in cells.iter().zip(&self.widths) {
             text.push_str(&" ".repeat(2 + width.saturating_sub(cell.width())));

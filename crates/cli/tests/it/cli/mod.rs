@@ -8,6 +8,7 @@ mod names;
 mod pipes;
 mod serve;
 mod sessions;
+mod usage;
 mod watching;
 
 use switchboard_agents::{SOURCES, Source};
