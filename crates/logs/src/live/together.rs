@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use switchboard_agents::Spent;
 
-use super::{followed::Followed, running::Running, watcher::Watcher};
+use super::{doing::Activity, followed::Followed, running::Running, watcher::Watcher};
 
 /// A subagent that says nothing for so long is not at work.
 const QUIET_MS: u64 = 60_000;
+
+/// Not every log says that a turn is over: an answer that nothing follows for so long was the last.
+const SETTLED_MS: u64 = 10_000;
 
 /// The sessions that run, the latest first.
 pub fn running(watcher: &Watcher) -> Vec<Running> {
@@ -30,6 +33,11 @@ pub fn running(watcher: &Watcher) -> Vec<Running> {
                 (session.activity, session.since) = (own.activity, own.since);
             }
             None => running.push(own),
+        }
+    }
+    for session in &mut running {
+        if matches!(session.activity, Activity::Answering) && now.millis_since(session.updated) > SETTLED_MS {
+            session.activity = Activity::Waiting;
         }
     }
     if let Some(only) = &watcher.setup.only {

@@ -12,8 +12,13 @@ use crate::rig::Rig;
 /// A server on a machine where agents have worked.
 fn rig() -> (Rig, Truth) {
     let folder = tempfile::tempdir().unwrap();
-    let truth = write(folder.path(), &Wanted::small(6)).unwrap();
+    let truth = write(folder.path(), &small(6)).unwrap();
     (Rig::in_folder(folder), truth)
+}
+
+/// Enough for every case.
+fn small(seed: u64) -> Wanted {
+    Wanted { bytes: 300_000, words: 2_000, ..Wanted::small(seed) }
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
@@ -122,7 +127,7 @@ async fn a_session_that_is_written_later_is_seen() {
     let (rig, _) = rig();
     let before = rig.get("/api/logs?limit=500").await.body["sessions"].as_array().unwrap().len();
     let (seed, folder) = (7, tempfile::tempdir().unwrap());
-    write(folder.path(), &Wanted::small(seed)).unwrap();
+    write(folder.path(), &small(seed)).unwrap();
     copy(&folder.path().join("home"), &rig.folder.path().join("home"));
     // The index is brought up to date in the background: it is seen a moment later, and nobody waits longer.
     let waiting = async {

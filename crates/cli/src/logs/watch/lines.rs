@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// How often it is looked whether a session is over.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it is looked whether a turn or a session is over: that is told by nothing happening.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One JSON object a change.
 #[derive(Default)]

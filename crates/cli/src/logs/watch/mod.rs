@@ -84,6 +84,10 @@ fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>) -> Result
 /// Switchboard's own sessions, where they can be read.
 fn own(place: &Place) -> Result<Option<(Arc<dyn Log>, PathBuf)>, Failure> {
     let folder = place.data()?;
+    if !folder.exists() {
+        // Nothing was run yet, and nothing is made here.
+        return Ok(None);
+    }
     match Store::open(&folder, &Options::default()) {
         Ok(store) => Ok(Some((Arc::new(store), folder))),
         Err(error) => {

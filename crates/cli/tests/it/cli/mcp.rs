@@ -35,7 +35,7 @@ struct Said {
 impl Client {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let truth = write(folder.path(), &Wanted::small(9)).unwrap();
+        let truth = write(folder.path(), &Wanted { bytes: 300_000, words: 2_000, ..Wanted::small(9) }).unwrap();
         let (home, data) = (folder.path().join("home"), folder.path().join("data"));
         let mut command = binary::command(&["mcp", "--home", home.to_str().unwrap(), "--data", data.to_str().unwrap()]);
         let (ours, its) = UnixStream::pair().unwrap();

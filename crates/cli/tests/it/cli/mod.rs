@@ -1,5 +1,6 @@
 //! The program itself: names, files, bad input, pipes.
 
+mod adopting;
 mod harness;
 mod hidden;
 mod input;
