@@ -88,7 +88,8 @@ impl Library {
     /// The events of a session that Switchboard ran itself.
     fn own_events(&self, unit: &Unit) -> Result<Vec<Event>, LogsError> {
         let mut events = Vec::new();
-        let mut each = |_, row: &[u8]| events.extend(serde_json::from_slice::<Event>(row));
+        let mut each =
+            |_, row: &[u8]| events.extend(std::str::from_utf8(row).ok().and_then(|row| Event::from_json(row).ok()));
         if let (Some(own), Some(part)) = (self.own(), &unit.part) {
             let unreadable = |error| LogsError::Unreadable { path: unit.path.clone(), error };
             own.records(part, &mut each).map_err(unreadable)?;

@@ -62,7 +62,7 @@ impl Skim for Own {
     }
 
     fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found) {
-        match serde_json::from_str::<Event>(record.text()) {
+        match Event::from_json(record.text()) {
             Ok(event) => self.event(&event, depth, found),
             Err(error) => found.trouble = Some(format!("an event of Switchboard's own log: {error}")),
         }

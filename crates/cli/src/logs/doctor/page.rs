@@ -9,7 +9,7 @@ use switchboard_logs::{Trouble, export::minute};
 use super::checkup::{Checkup, Leaving, Looked};
 use crate::{
     logs::show::about,
-    sessions::{tilde, clip},
+    sessions::{clip, tilde},
     view::{
         clean,
         figures::{bytes, count},
