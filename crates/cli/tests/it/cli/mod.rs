@@ -6,6 +6,7 @@ mod hidden;
 mod input;
 mod mcp;
 mod names;
+mod own_logs;
 mod pipes;
 mod serve;
 mod sessions;
