@@ -11,6 +11,7 @@ mod harness;
 mod host;
 mod input;
 mod logs;
+mod mcp;
 mod offered;
 mod run;
 mod schema;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Acp(args) => acp::run(&args),
         Command::Sessions(args) => sessions::run(args),
         Command::Logs(args) => logs::run(&args),
+        Command::Mcp(args) => mcp::run(*args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),

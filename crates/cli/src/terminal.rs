@@ -44,6 +44,11 @@ impl Terminal {
             .map_or(80, |(width, _)| width.0)
     }
 
+    /// How many lines it has.
+    pub fn height(&self) -> u16 {
+        terminal_size::terminal_size_of(io::stdout()).map_or(24, |(_, height)| height.0)
+    }
+
     /// Asks something that is a no unless somebody says yes.
     pub fn confirms(&self, question: &str) -> bool {
         let Some(input) = &self.input else { return false };

@@ -87,6 +87,8 @@ pub enum Surface {
     Harness,
     /// Several who follow and steer one session.
     Consumers,
+    /// What was said and done in the sessions that agents left on disk.
+    Log,
 }
 
 /// The dialect that a wire speaks unless another is asked for.
@@ -98,5 +100,6 @@ pub fn usual(surface: Surface) -> &'static Dialect {
         Surface::Gateway => &gateway::DIALECT,
         Surface::Harness => &harness::DIALECT,
         Surface::Consumers => &consumer::DIALECT,
+        Surface::Log => &trace::DIALECT,
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     hub::Head,
     mask::Mask,
     owner,
+    past::Past,
     prepare::{Prepared, check_abilities},
     recover,
     rooms::{Reserved, Rooms},
@@ -42,17 +43,6 @@ pub struct Engine {
     machine: Arc<Machine>,
     rooms: Arc<Rooms>,
     secrets: Arc<Mutex<Vec<String>>>,
-}
-
-/// What a session continues.
-pub struct Past {
-    id: Id,
-    /// The agent's own id of it; none if it had no turn yet, for then the agent has kept nothing.
-    pub agent_session: Option<Id>,
-    head: u64,
-    runs: u32,
-    turns: u32,
-    used: Usage,
 }
 
 impl Engine {
@@ -155,7 +145,7 @@ impl Engine {
             Some(id) => Some(self.reserve(&id).await?),
             None => None,
         };
-        let past = self.past(&mut request)?;
+        let past = Past::of(&*self.log, &mut request)?;
         let agent = agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
         check_abilities(agent, &request, past.as_ref())?;
         let cwd = self.folder(&request.config)?;
@@ -177,28 +167,6 @@ impl Engine {
             self.rooms.leave(&last);
         }
         self.rooms.reserve(id).ok_or_else(|| StartError::Running(id.clone()))
-    }
-
-    /// What the request continues. The settings of then hold, but for what is set now.
-    fn past(&self, request: &mut StartRequest) -> Result<Option<Past>, StartError> {
-        let Some(id) = request.resume.clone() else { return Ok(None) };
-        let session = self.log.session(&id)?.ok_or_else(|| StartError::NoSession(format!("no session {id}")))?;
-        if request.agent.is_empty() {
-            request.agent = session.agent.to_string();
-        }
-        if request.agent != *session.agent {
-            let text = format!("session {id} is of {}, and {} cannot continue it", session.agent, request.agent);
-            return Err(StartError::NoSession(text));
-        }
-        let agent_session = session.agent_session.clone().filter(|_| session.turns > 0);
-        if agent_session.is_none() && (session.turns > 0 || request.fork) {
-            let text = format!("session {id} ended before the agent began, so it cannot be continued");
-            return Err(StartError::NoSession(text));
-        }
-        request.config = merged(std::mem::take(&mut request.config), session.config()?);
-        let used = session.carry.as_ref().and_then(|carry| serde_json::from_str(carry.get()).ok()).unwrap_or_default();
-        let (head, runs, turns) = (session.head, session.runs, session.turns);
-        Ok(Some(Past { id, agent_session, head, runs, turns, used }))
     }
 
     /// The folder to work in, absolute and without detours.
@@ -241,7 +209,8 @@ impl Engine {
         mut prepared: Prepared,
         machine: Arc<Machine>,
     ) -> Result<Session, StartError> {
-        let continued = past.filter(|_| !request.fork);
+        let used = past.as_ref().filter(|_| !request.fork).and_then(|past| past.used.clone());
+        let continued = past.filter(|past| !request.fork && past.is_ours);
         let id = continued.as_ref().map_or_else(|| (machine.fresh_id)(), |past| past.id.clone());
         let (mut link, arrivals) = Link::new();
         let running = match prepared.spec.take() {
@@ -268,7 +237,7 @@ impl Engine {
         let (orders, ordered) = mpsc::channel(16);
         let (outcome, ended) = watch::channel(None);
         let (ready, is_ready) = watch::channel(false);
-        let translator = self.translator(agent, &request, continued.as_ref(), &id, &prepared);
+        let translator = self.translator(agent, &request, continued.as_ref(), used.clone(), &id, &prepared);
         let actor = Actor::new(Parts {
             agent,
             config: request.config,
@@ -287,7 +256,7 @@ impl Engine {
             audience: request.audience,
             stay: request.stay,
             limits: request.limits,
-            used: continued.map(|past| past.used).unwrap_or_default(),
+            used: used.unwrap_or_default(),
             counts_turns: prepared.launch.counts_turns,
             mask: prepared.mask,
         });
@@ -342,6 +311,7 @@ impl Engine {
         agent: &'static Agent,
         request: &StartRequest,
         past: Option<&Past>,
+        used: Option<Usage>,
         id: &Id,
         prepared: &Prepared,
     ) -> Translator {
@@ -349,7 +319,7 @@ impl Engine {
             config: request.config.masked(),
             prompt: request.prompt.as_ref().map(|prompt| prompt.text.clone()),
             resumed: prepared.resumed.clone(),
-            usage_base: past.map(|past| past.used.clone()),
+            usage_base: used,
         };
         let options = Options {
             session: Some(id.clone()),
@@ -386,25 +356,5 @@ fn roots(config: &SessionConfig) -> Result<(), StartError> {
         Some(folder) => {
             Err(StartError::BadFolder { folder, cause: "it is not an absolute path of a folder".to_owned() })
         }
-    }
-}
-
-/// What is set now, and what was set then where nothing is.
-fn merged(now: SessionConfig, then: SessionConfig) -> SessionConfig {
-    SessionConfig {
-        agent_type: now.agent_type.or(then.agent_type),
-        project_id: now.project_id.or(then.project_id),
-        working_directory: now.working_directory.or(then.working_directory),
-        model: now.model.or(then.model),
-        approval_mode: now.approval_mode.or(then.approval_mode),
-        sandbox_mode: now.sandbox_mode.or(then.sandbox_mode),
-        allowed_tools: now.allowed_tools.or(then.allowed_tools),
-        blocked_tools: now.blocked_tools.or(then.blocked_tools),
-        max_turns: now.max_turns.or(then.max_turns),
-        mcp_servers: if now.mcp_servers.is_empty() { then.mcp_servers } else { now.mcp_servers },
-        mode: now.mode.or(then.mode),
-        options: then.options.into_iter().chain(now.options).collect(),
-        writable_roots: now.writable_roots.or(then.writable_roots),
-        network_access: now.network_access.or(then.network_access),
     }
 }

@@ -9,10 +9,9 @@ use switchboard_agents::{Agent, Input, Launch, Order, Prompt, Resume, Unsupporte
 use switchboard_event::{Id, SandboxMode};
 
 use crate::{
-    Machine, StartError, StartRequest,
-    engine::Past,
-    find,
+    Machine, StartError, StartRequest, find,
     mask::{Mask, secrets_of},
+    past::Past,
     session::Private,
     supervise::{self, Confinement, Spec},
 };

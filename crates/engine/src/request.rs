@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use switchboard_agents::{Prompt, Unsupported};
-use switchboard_event::{Id, SessionConfig};
+use switchboard_event::{Id, SessionConfig, Usage};
 use switchboard_store::StoreError;
 use thiserror::Error;
 
@@ -20,6 +20,8 @@ pub struct StartRequest {
     pub config: SessionConfig,
     /// The session to continue: one of ours.
     pub resume: Option<Id>,
+    /// The session to continue: one of the agent that none of ours is. It goes on as a session of ours.
+    pub adopt: Option<Adopted>,
     /// Continue a copy of it, as a session of its own.
     pub fork: bool,
     /// Use the agent's simplest form, in which nobody can be asked.
@@ -38,6 +40,15 @@ pub struct StartRequest {
     pub sandbox_best_effort: bool,
     /// Limits of time.
     pub limits: Limits,
+}
+
+/// A session that the agent has and we do not: somebody began it in a terminal, say.
+#[derive(Clone, Debug, Default)]
+pub struct Adopted {
+    /// The agent's own id of it.
+    pub session: Id,
+    /// What it has used so far, where that is known: some agents go on counting from there.
+    pub used: Option<Usage>,
 }
 
 /// Who is there to be asked.

@@ -3,22 +3,27 @@
 
 mod ask;
 mod error;
+pub mod export;
 mod hit;
 mod index;
 mod ledger;
 mod library;
+pub mod live;
 mod places;
 mod progress;
 pub mod read;
 mod scan;
 mod session;
+pub mod usage;
+mod view;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
 pub use error::LogsError;
 pub use hit::{Hit, Hits};
 pub use ledger::{Entry, Ledger, Name};
-pub use library::{Library, Setup};
-pub use places::{Home, homes};
+pub use library::{Health, Library, Setup};
+pub use places::{Home, homes, looked_in};
 pub use progress::{Progress, Report, Trouble};
 pub use session::{Kept, Own, Session, Transcript};
+pub use view::{HitView, OwnView, SessionView};

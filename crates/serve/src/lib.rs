@@ -3,6 +3,7 @@
 //! * [`Service`] is the state and what can be done, whatever wire it is asked on.
 //! * `api/` is the table of operations over HTTP; [`Service::router`] and [`openapi::document`] are made of it.
 //! * [`harness`] is a client's connection on which it runs threads, over any wire that has lines.
+//! * `logs/` is what agents left on this machine.
 //! * [`guard`] decides who may ask for what, [`listen`] accepts connections and ends them, [`private`] is the socket that
 //!   every process with sessions has.
 //! * [`acp`] is another wire: an editor's, over lines.
@@ -20,6 +21,7 @@ pub mod guard;
 pub mod harness;
 pub mod input;
 pub mod listen;
+mod logs;
 pub mod metrics;
 pub mod openapi;
 pub mod order;
@@ -34,6 +36,7 @@ mod ws;
 
 pub use agents::{AgentView, Agents};
 pub use listen::Drain;
+pub use logs::{AdoptError, adopt};
 pub use private::{Private, private};
 pub use problem::Problem;
 pub use service::{Place, Service, Setup};

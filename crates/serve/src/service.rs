@@ -7,10 +7,12 @@ use std::{
 };
 
 use axum::http::StatusCode;
+use jiff::tz::TimeZone;
 use switchboard_client::http::SocketPath;
 use switchboard_dialects::Dialect;
 use switchboard_engine::{Engine, Limits, Machine, Session};
-use switchboard_event::{ApprovalMode, Id};
+use switchboard_event::{ApprovalMode, Id, Timestamp};
+use switchboard_logs::Home;
 use switchboard_store::{Log, Session as Stored, StoreError};
 use tokio::{
     net::UnixStream,
@@ -23,6 +25,7 @@ use crate::{
     consumers::Rooms,
     conversation::Offers,
     feed::{Begin, Feeds, Reader},
+    logs::{self, Archive},
     metrics::Metrics,
     view::SessionView,
 };
@@ -49,6 +52,10 @@ pub struct Setup {
     pub approval: ApprovalMode,
     /// Tells streams that the server is about to end.
     pub drain: Drain,
+    /// The agents' folders with their logs.
+    pub homes: Vec<Home>,
+    /// The time zone of days, where a request names none.
+    pub zone: TimeZone,
 }
 
 /// The server's operations, whatever wire they come by.
@@ -62,6 +69,7 @@ struct Inner {
     feeds: Arc<Feeds>,
     offers: Offers,
     rooms: Rooms,
+    logs: Archive,
     started: Instant,
     serves: bool,
     places: Arc<Semaphore>,
@@ -97,9 +105,11 @@ impl Service {
     fn with(setup: Setup, serves: bool) -> Self {
         let agents = Agents::new(setup.machine.clone());
         let (feeds, offers, rooms) = (Arc::default(), Offers::default(), Rooms::default());
+        let logs = Archive::new(setup.homes.clone(), setup.data.clone(), setup.engine.log().clone());
         let started = Instant::now();
         let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
-        Self(Arc::new(Inner { setup, metrics: Metrics::new(), agents, feeds, offers, rooms, started, serves, places }))
+        let metrics = Metrics::new();
+        Self(Arc::new(Inner { setup, metrics, agents, feeds, offers, rooms, logs, started, serves, places }))
     }
 
     /// The place of one session among those that may run here at once.
@@ -153,6 +163,21 @@ impl Service {
     /// What agents said that they offer.
     pub(crate) fn offers(&self) -> &Offers {
         &self.0.offers
+    }
+
+    /// The logs of all agents.
+    pub(crate) fn logs(&self) -> &Archive {
+        &self.0.logs
+    }
+
+    /// What time it is.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.setup().machine.now)()
+    }
+
+    /// A time zone by its name, or the server's.
+    pub(crate) fn zone(&self, name: Option<&str>) -> Result<TimeZone, Problem> {
+        logs::zone(name, &self.setup().zone)
     }
 
     /// How long it has been there.

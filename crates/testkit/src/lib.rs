@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod clis;
+pub mod corpus;
 pub mod dice;
 pub mod editor;
 pub mod fake;

@@ -23,6 +23,7 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     Fuzz(commands::fuzz::Fuzz),
+    Corpus(commands::corpus::Corpus),
     Soak(commands::soak::Soak),
     Stream(commands::stream::Stream),
     List(commands::list::List),
@@ -39,6 +40,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Fuzz(args) => commands::fuzz::run(&args).map(success),
+        Command::Corpus(args) => commands::corpus::run(&args).map(success),
         Command::Soak(args) => commands::soak::run(&args).map(success),
         Command::Stream(args) => commands::stream::run(&args).map(success),
         Command::List(args) => commands::list::run(&args).map(success),

@@ -19,7 +19,7 @@ pub fn item(kind: &str, native: Json<'_>, known: Option<&Item>, scribe: &Scribe)
         Details::Reasoning(reasoning) => think(reasoning, &fields),
         Details::Command(command) => run(command, &fields, scribe),
         Details::FileChange(change) => {
-            if let Some(list) = fields.get("changes") {
+            if let Some(list) = fields.get("changes").filter(|list| !list.is_object()) {
                 change.changes = changes::list(&list.array(), scribe);
             }
         }
@@ -77,7 +77,12 @@ fn status(fields: &Object<'_>) -> Option<Status> {
 
 fn duration(fields: &Object<'_>) -> Option<u64> {
     let span = || fields.u64("completedAtMs")?.checked_sub(fields.u64("startedAtMs")?).filter(|ms| *ms > 0);
-    fields.u64("durationMs").or_else(span)
+    fields.u64("durationMs").or_else(span).or_else(|| took(&fields.object("duration")))
+}
+
+/// `{secs, nanos}` of a rollout.
+fn took(duration: &Object<'_>) -> Option<u64> {
+    duration.u64("secs")?.checked_mul(1000)?.checked_add(duration.count("nanos") / 1_000_000)
 }
 
 fn say(message: &mut AgentMessage, fields: &Object<'_>) {
@@ -107,7 +112,8 @@ fn run(command: &mut Command, fields: &Object<'_>, scribe: &Scribe) {
     }
     let code = names::get(fields, &["exit_code", "exitCode"]).and_then(Json::i64);
     command.exit_code = code.and_then(|code| code.try_into().ok()).or(command.exit_code);
-    command.cwd = fields.str("cwd").map(|cwd| scribe.absolute(&cwd)).or(command.cwd.take());
+    let cwd = fields.str("cwd").map(|cwd| scribe.absolute(cwd.strip_prefix("file://").unwrap_or(&cwd)));
+    command.cwd = cwd.or(command.cwd.take());
 }
 
 /// A command as a list of words.

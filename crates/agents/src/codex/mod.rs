@@ -1,4 +1,5 @@
-//! Codex: `codex exec --json` and `codex app-server`, and the shapes that older descriptions of both have.
+//! Codex: `codex exec --json` and `codex app-server`, the shapes that older descriptions of both have, and the rollouts
+//! that it leaves on disk.
 
 mod app_server;
 mod approvals;
@@ -11,6 +12,7 @@ mod functions;
 mod items;
 mod launch;
 mod live;
+mod log;
 mod names;
 mod offers;
 mod responses;
@@ -18,6 +20,7 @@ mod usage;
 mod user;
 
 pub use launch::AGENT;
+pub use log::LOGS;
 
 use crate::Source;
 
@@ -36,5 +39,12 @@ pub const SOURCES: &[Source] = &[
         title: "Codex, a transcript of `codex app-server`, both directions",
         schema: None,
         reader: || Box::new(app_server::AppServer::default()),
+    },
+    Source {
+        name: "codex:log",
+        agent: "codex",
+        title: "Codex, a rollout from `sessions`",
+        schema: None,
+        reader: || Box::new(log::Log::default()),
     },
 ];

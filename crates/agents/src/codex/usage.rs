@@ -66,11 +66,37 @@ pub fn figures(fields: &Object<'_>, scope: Scope, model: Option<&str>) -> Usage 
     let cache_write =
         count(&["cache_write_input_tokens", "cacheWriteInputTokens"]).max(inputs.count("cache_write_tokens"));
     let reasoning = count(&["reasoning_output_tokens", "reasoningOutputTokens"]).max(outputs.count("reasoning_tokens"));
+    apart(Whole {
+        scope,
+        model,
+        input: count(&["input_tokens", "inputTokens"]),
+        output: count(&["output_tokens", "outputTokens"]),
+        cache_read,
+        cache_write,
+        reasoning,
+    })
+}
+
+/// Figures as Codex has them: input with the cache in it, output with reasoning in it.
+#[derive(Clone, Copy)]
+pub struct Whole<'a> {
+    pub scope: Scope,
+    pub model: Option<&'a str>,
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub reasoning: u64,
+}
+
+/// The same, taken apart.
+pub fn apart(whole: Whole<'_>) -> Usage {
+    let Whole { scope, model, input, output, cache_read, cache_write, reasoning } = whole;
     Usage {
         scope,
         model: model.map(str::to_owned),
-        input: count(&["input_tokens", "inputTokens"]).saturating_sub(cache_read).saturating_sub(cache_write),
-        output: count(&["output_tokens", "outputTokens"]),
+        input: input.saturating_sub(cache_read).saturating_sub(cache_write),
+        output,
         cache_read,
         cache_write_5m: cache_write,
         reasoning,

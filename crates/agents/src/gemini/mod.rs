@@ -8,6 +8,7 @@ mod launch;
 #[cfg(test)]
 mod launch_tests;
 mod live;
+mod log;
 mod policy;
 mod raw;
 mod results;
@@ -16,6 +17,7 @@ mod settings;
 mod usage;
 
 pub use launch::AGENT;
+pub use log::LOGS;
 
 use crate::Source;
 
@@ -34,5 +36,12 @@ pub const SOURCES: &[Source] = &[
         title: "Gemini CLI, `gemini --acp`, a transcript of both directions",
         schema: None,
         reader: crate::acp::reader_of_prefixed_ids,
+    },
+    Source {
+        name: "gemini:log",
+        agent: "gemini",
+        title: "Gemini CLI, the session logs in `~/.gemini/tmp`",
+        schema: None,
+        reader: log::reader,
     },
 ];

@@ -78,7 +78,7 @@ fn shown(display: &str) -> Shown {
 }
 
 /// In debug mode the display is what the model sees, with a line `Exit Code: 3` if it is not zero.
-fn exit_code(display: &str) -> Option<i32> {
+pub fn exit_code(display: &str) -> Option<i32> {
     display.lines().rev().find_map(|line| line.strip_prefix("Exit Code: ")).and_then(|code| code.trim().parse().ok())
 }
 

@@ -37,6 +37,13 @@ pub fn reply(figures: &Object<'_>, key: Option<Id>, model: Option<String>) -> Us
     Usage { key, scope: Scope::Reply, model, tool, ..usage }
 }
 
+/// `tokens` of a message in a session log.
+pub fn log(tokens: &Object<'_>, model: Option<String>) -> Usage {
+    let tool = tokens.u64("tool").filter(|tokens| *tokens > 0);
+    let (input, cached) = (tokens.count("input"), tokens.count("cached"));
+    Usage { model, tool, ..figures_of(input, cached, tokens.count("output"), tokens.count("thoughts")) }
+}
+
 fn figures_of(input: u64, cache_read: u64, answer: u64, reasoning: u64) -> Usage {
     Usage {
         input: input.saturating_sub(cache_read),

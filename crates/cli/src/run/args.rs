@@ -52,7 +52,8 @@ pub struct Run {
     /// Stop after so many replies of the model
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
-    /// Continue a session: `last`, N for the N-th newest, or an id or its beginning
+    /// Continue a session: `last`, N for the N-th newest, or an id or its beginning; also one that was begun without
+    /// Switchboard (`switchboard logs list` lists them)
     #[arg(long, short, value_name = "SESSION")]
     pub resume: Option<String>,
     /// Continue a copy of it, and leave the session as it is

@@ -2,6 +2,7 @@
 
 mod args;
 mod here;
+mod resume;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -15,7 +16,7 @@ use crate::{
     data::{self, Data},
     dialects,
     failure::Failure,
-    host, sessions,
+    host,
     terminal::Terminal,
     watch::{self, Look, Signals, Writer},
 };
@@ -30,7 +31,7 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
     let mut request = args.request(audience(dialect, &terminal))?;
     let data = data::open(args.data.clone(), false)?;
     if let Some(what) = &args.resume {
-        request.resume = Some(sessions::find(&**data.engine.log(), what)?.id);
+        resume::find(what, &data, &mut request)?;
     }
     perform(&data, request, dialect, &args.look(), &terminal)
 }

@@ -29,6 +29,8 @@ use clap::{Args, Subcommand};
 use crate::failure::Failure;
 
 pub use found::find;
+pub use row::{age, clip, short};
+pub use table::folder;
 
 /// List, follow, steer, archive and delete sessions
 ///

@@ -81,7 +81,7 @@ impl Doing {
 }
 
 /// The beginning of an id that still names it; ids that are not ours stay as they are.
-fn short(id: &str) -> String {
+pub fn short(id: &str) -> String {
     let is_ours = id.len() == 36 && id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
     clean::line(id.get(..SHORT).filter(|_| is_ours).unwrap_or(id))
 }

@@ -82,7 +82,7 @@ fn draw(cells: &[Cell], widths: &[usize], (style, task): &Cell, colour: bool) ->
 }
 
 /// A folder as people write it; of a long one, its end.
-fn folder(path: &str, home: Option<&str>) -> String {
+pub fn folder(path: &str, home: Option<&str>) -> String {
     let inside = home.and_then(|home| path.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let text = inside.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"));
     if text.width() <= WIDEST {

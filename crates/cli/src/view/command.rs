@@ -4,7 +4,8 @@ use switchboard_event::{Command, Item};
 
 use super::{
     clean,
-    fold::{LONGEST, beginning, fold},
+    fold::{LONGEST, WHOLE, beginning},
+    options::Detail,
     style::{BOLD, DIM, PLAIN, RED},
     tools::short_path,
     viewer::View,
@@ -30,7 +31,7 @@ pub fn unwrapped(command: &str) -> &str {
 
 impl View {
     pub(super) fn show_command(&mut self, command: &Command) {
-        let folded = fold(unwrapped(&command.command), COMMAND.0, COMMAND.1);
+        let folded = self.fold(unwrapped(&command.command), COMMAND.0, COMMAND.1);
         for (number, line) in folded.head.iter().enumerate() {
             self.paper.rows(0, COMMAND.2, &[(DIM, if number == 0 { "$ " } else { "  " }), (BOLD, line)]);
         }
@@ -46,7 +47,7 @@ impl View {
         if command.background {
             return self.paper.line(2, &[(DIM, "goes on in the background")]);
         }
-        let folded = fold(&command.output, OUTPUT.0, OUTPUT.1);
+        let folded = self.fold(&command.output, OUTPUT.0, OUTPUT.1);
         folded.head.iter().for_each(|line| self.show_printed(line));
         self.show_more(2, folded.more);
         folded.tail.iter().for_each(|line| self.show_printed(line));
@@ -56,8 +57,9 @@ impl View {
         self.show_exit(command.exit_code, item);
     }
 
-    fn show_printed(&mut self, line: &str) {
-        self.paper.line(2, &[(PLAIN, &clean::printed(beginning(line, 8 * LONGEST)))]);
+    pub(super) fn show_printed(&mut self, line: &str) {
+        let longest = if self.paper.options.detail == Detail::Full { WHOLE } else { 8 * LONGEST };
+        self.paper.line(2, &[(PLAIN, &clean::printed(beginning(line, longest)))]);
     }
 
     fn show_exit(&mut self, code: Option<i32>, item: &Item) {

@@ -5,7 +5,7 @@ use switchboard_event::{Change, ChangeKind, Event, FileChange, Item, Status};
 
 use super::{
     figures::count,
-    fold::fold,
+    options::Detail,
     paper::{Block, Span},
     style::{BOLD, CYAN, DIM, GREEN, PLAIN, RED},
     tools::short_path,
@@ -65,14 +65,15 @@ impl View {
         }
         // What somebody just agreed to was on the screen already.
         let is_seen = self.requests.was_shown(id) || item.status != Status::Completed;
-        for change in change.changes.iter().take(FILES) {
+        let files = if self.paper.options.detail == Detail::Full { change.changes.len() } else { FILES };
+        for change in change.changes.iter().take(files) {
             self.begin(event, Block::Work);
             self.show_change(change);
             if !is_seen {
                 self.show_diff(change);
             }
         }
-        let more = change.changes.len().saturating_sub(FILES);
+        let more = change.changes.len().saturating_sub(files);
         if more > 0 {
             self.paper.line(0, &[(DIM, &format!("… {} …", count(more, "more file")))]);
         }
@@ -104,7 +105,7 @@ impl View {
     }
 
     fn show_diff(&mut self, change: &Change) {
-        let folded = fold(body(&change.diff), DIFF.0, DIFF.1);
+        let folded = self.fold(body(&change.diff), DIFF.0, DIFF.1);
         folded.head.iter().for_each(|line| self.paper.line(2, &[(style(line), line)]));
         self.show_more(2, folded.more);
         folded.tail.iter().for_each(|line| self.paper.line(2, &[(style(line), line)]));

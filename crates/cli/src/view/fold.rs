@@ -6,6 +6,9 @@ use unicode_width::UnicodeWidthChar as _;
 /// No line that is shown is longer, where no width is known.
 pub const LONGEST: usize = 2_000;
 
+/// More lines, rows and columns than any text has.
+pub const WHOLE: usize = 1 << 40;
+
 /// A text in parts: what is shown of it, and how many lines are not.
 pub struct Folded<'a> {
     /// The first lines.

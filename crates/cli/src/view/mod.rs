@@ -34,7 +34,8 @@ mod viewer;
 mod tests;
 
 pub use ask::{Asking, Step};
-pub use options::{Options, Screen};
+pub use options::{Detail, Options, Screen};
 pub use output::{Output, Sink};
 pub use paper::paint;
+pub use tools::work;
 pub use viewer::View;

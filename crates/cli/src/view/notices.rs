@@ -4,7 +4,6 @@
 use switchboard_event::{ErrorCode, Event, Fault, Level, Notice, Topic};
 
 use super::{
-    fold::fold,
     paper::Block,
     style::{DIM, PLAIN, YELLOW},
     viewer::View,
@@ -54,7 +53,7 @@ impl View {
             return;
         }
         self.begin(event, Block::Problem);
-        let folded = fold(text, 4, 0);
+        let folded = self.fold(text, 4, 0);
         for (number, line) in folded.head.iter().enumerate() {
             let (indent, mark) = if number == 0 { (0, "! ") } else { (2, "") };
             self.paper.rows(indent, 3, &[(YELLOW, mark), (PLAIN, line)]);

@@ -23,6 +23,19 @@ pub struct Options {
     pub first_prompt: bool,
     /// At the end it is said how to go on with the session.
     pub resume: bool,
+    /// How much is shown of what tools are given and say.
+    pub detail: Detail,
+}
+
+/// How much is shown of what tools are given and say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// For who watches: what is done, and what commands print.
+    Live,
+    /// For who reads it later: the beginning of what each tool gave back, thoughts in short.
+    Brief,
+    /// All of it.
+    Full,
 }
 
 /// What the sinks are.
@@ -50,6 +63,7 @@ impl Options {
             last_message: false,
             first_prompt: false,
             resume: true,
+            detail: Detail::Live,
         }
     }
 

@@ -7,7 +7,7 @@ use switchboard_event::Id;
 use super::{
     clean,
     fold::{self, Cell},
-    options::{Options, Screen},
+    options::{Detail, Options, Screen},
     output::{Output, Sink},
     style::{DIM, PLAIN},
 };
@@ -173,6 +173,9 @@ impl Paper {
         if self.silent {
             return;
         }
+        if self.options.detail == Detail::Full {
+            return self.rows(indent, fold::WHOLE, spans);
+        }
         let room = self.room(indent);
         let texts = harmless(spans, room);
         let (cells, more) = fold::cells(texts.iter().map(String::as_str), room);
@@ -184,8 +187,9 @@ impl Paper {
         if self.silent {
             return;
         }
-        let room = self.room(indent);
-        let all = room.saturating_mul(most).min(fold::LONGEST * 2);
+        let (room, is_full) = (self.room(indent), self.options.detail == Detail::Full);
+        let most = if is_full { fold::WHOLE } else { most };
+        let all = if is_full { fold::WHOLE } else { room.saturating_mul(most).min(fold::LONGEST * 2) };
         let texts = harmless(spans, all);
         let (cells, more) = fold::cells(texts.iter().map(String::as_str), all);
         let cells = fold::cut(cells, more, all);
@@ -221,6 +225,7 @@ impl Paper {
     /// How many columns are left behind an indent.
     fn room(&self, indent: usize) -> usize {
         match usize::from(self.options.width) {
+            0 if self.options.detail == Detail::Full => fold::WHOLE,
             0 => fold::LONGEST,
             // The last column stays free: some terminals break the line when it is written.
             width => (width - 1).saturating_sub(indent + 2 * self.depth).max(16),

@@ -4,7 +4,6 @@ use anstyle::Style;
 use switchboard_event::{Details, Event, Item, Plan, PlanEntry, PlanStatus, Status};
 
 use super::{
-    fold::fold,
     paper::Block,
     style::{BOLD, DIM, GREEN, PLAIN, RED},
     viewer::View,
@@ -49,7 +48,7 @@ impl View {
         self.begin(event, Block::Plan);
         let why = plan.explanation.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
         self.paper.rows(0, 3, &[(BOLD, "plan"), (DIM, &why)]);
-        let folded = fold(plan.text.as_deref().unwrap_or_default(), STEPS, 0);
+        let folded = self.fold(plan.text.as_deref().unwrap_or_default(), STEPS, 0);
         folded.head.iter().for_each(|line| self.paper.rows(2, 4, &[(PLAIN, line)]));
         self.show_more(2, folded.more);
         for entry in plan.entries.iter().take(STEPS) {

@@ -3,7 +3,6 @@
 use switchboard_event::{ErrorCode, Event, Fault};
 
 use super::{
-    fold::fold,
     paper::Block,
     style::{DIM, PLAIN, RED},
     viewer::View,
@@ -48,7 +47,7 @@ impl View {
         self.begin(event, Block::Problem);
         let status = fault.http_status.filter(|status| !fault.message.contains(&status.to_string()));
         let status = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
-        let folded = fold(fault.message.trim(), LINES.0, LINES.1);
+        let folded = self.fold(fault.message.trim(), LINES.0, LINES.1);
         let first = folded.head.first().copied().unwrap_or("something went wrong");
         self.paper.rows(0, 4, &[(RED, "✗ "), (PLAIN, first), (DIM, &status)]);
         folded.head.iter().skip(1).for_each(|line| self.paper.rows(2, 2, &[(PLAIN, line)]));

@@ -1,13 +1,16 @@
 //! What the agent says and thinks. Text is shown once: as it comes, or when it is whole. Of what was shown as it came,
 //! the finished item adds only what had not come.
 
+use std::borrow::Cow;
+
 use switchboard_event::{AgentMessage, ContentType, Details, Event, Field, Item, Reasoning, Status};
 
 use super::{
     clean::Flow,
+    figures::count,
     fold::fold,
     items::Open,
-    options::Screen,
+    options::{Detail, Screen},
     output::Sink,
     paper::Block,
     style::{DIM, PLAIN},
@@ -19,6 +22,9 @@ const HELD: usize = 1 << 20;
 
 /// Lines of a subagent's text that are shown.
 const SUBAGENT_LINES: (usize, usize) = (8, 4);
+
+/// Lines of a thought that are shown where it is read later.
+const THOUGHT_LINES: usize = 4;
 
 /// What begins a thought.
 const THOUGHT: &str = "∴ ";
@@ -142,7 +148,8 @@ impl View {
         if is_thought {
             if self.paper.options.reasoning {
                 self.subagents.show(None);
-                self.paper.think(id, text, THOUGHT);
+                let text = self.in_short(text);
+                self.paper.think(id, &text, THOUGHT);
             }
         } else if !self.paper.options.last_message {
             if self.paper.options.screen == Screen::Both {
@@ -150,6 +157,15 @@ impl View {
             }
             self.paper.say(id, text);
         }
+    }
+
+    /// A thought, of which the beginning is enough for who reads it later.
+    fn in_short<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let folded = fold(text, THOUGHT_LINES, 0);
+        if self.paper.options.detail != Detail::Brief || folded.more == 0 {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(format!("{}\n… {} …\n", folded.head.join("\n"), count(folded.more, "more line")))
     }
 
     pub(super) fn speech_ended(&mut self, event: &Event, item: &Item, open: Open) {
@@ -195,7 +211,7 @@ impl View {
         }
         self.begin(event, Block::Work);
         let (style, mark) = if is_thought { (DIM, THOUGHT) } else { (PLAIN, "") };
-        let folded = fold(text.trim(), SUBAGENT_LINES.0, SUBAGENT_LINES.1);
+        let folded = self.fold(text.trim(), SUBAGENT_LINES.0, SUBAGENT_LINES.1);
         for (number, line) in folded.head.iter().enumerate() {
             self.paper.rows(0, 6, &[(style, if number == 0 { mark } else { "" }), (style, line)]);
         }

@@ -4,15 +4,16 @@
 use std::borrow::Cow;
 
 use anstyle::Style;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use switchboard_event::{Call, CallKind, Command, Details, Event, Id, Item, Mcp, Status, Subagent, WebSearch};
 
 use super::{
     clean,
     command::unwrapped,
     figures::{count, duration},
-    fold::{beginning, fold},
+    fold::beginning,
     items::Open,
+    options::Detail,
     paper::Block,
     style::{BOLD, CYAN, DIM, PLAIN, RED, YELLOW},
     subagents::label,
@@ -21,6 +22,9 @@ use super::{
 
 /// What took less long is not worth a word.
 const LONG_MS: u64 = 1_000;
+
+/// Lines of what a tool gave back that are shown to who reads it later: the first, and the last.
+const TOOL_OUTPUT: (usize, usize) = (3, 1);
 
 /// What is kept of the last line that a command printed.
 const LAST_LINE: usize = 400;
@@ -131,6 +135,23 @@ pub fn short_path<'a>(path: &'a str, cwd: Option<&str>) -> Cow<'a, str> {
     }
 }
 
+/// A piece of work as its tool's name and what it works on.
+pub fn work(item: &Item, cwd: Option<&str>) -> (String, String) {
+    let named = |name: &str| item.call.as_ref().map_or(name, |call| &call.name).to_owned();
+    let (name, about) = match &item.details {
+        Details::Command(Command { command, .. }) => (named("shell"), unwrapped(command).to_owned()),
+        Details::FileChange(change) => {
+            (named("edit"), change.changes.first().map(|it| short_path(&it.path, cwd).into_owned()).unwrap_or_default())
+        }
+        _ => match heading(item, cwd) {
+            Some(Heading { kind: "", name, about }) => (name, about),
+            Some(Heading { kind, name, about }) => (format!("{kind} {name}"), about),
+            None => (named("tool"), String::new()),
+        },
+    };
+    (clean::line(&name), clean::line(beginning(&about, LAST_LINE)))
+}
+
 /// What an item does, in a few words, for the status line.
 pub fn doing(item: &Item, cwd: Option<&str>) -> String {
     let text = match &item.details {
@@ -217,7 +238,7 @@ impl View {
         match &item.details {
             Details::Command(command) => self.show_output(command, item),
             Details::Subagent(subagent) => self.show_result(id, subagent),
-            _ => {}
+            _ => self.show_exchange(item),
         }
         self.show_failure(item);
         self.paper.own(None);
@@ -241,8 +262,25 @@ impl View {
                     let is_said = event.item.as_ref().is_some_and(|id| self.subagents.has_said(id, result));
                     !result.trim().is_empty() && !is_said
                 }
-                _ => false,
+                _ => self.paper.options.detail != Detail::Live && !given_back(item).is_empty(),
             }
+    }
+
+    /// What a tool was given, where all is wanted, and what it gave back, for who reads it later.
+    fn show_exchange(&mut self, item: &Item) {
+        let detail = self.paper.options.detail;
+        if detail == Detail::Live {
+            return;
+        }
+        let input = item.call.as_ref().and_then(|call| call.input.as_deref()).filter(|_| detail == Detail::Full);
+        if let Some(input) = input.map(RawValue::get).filter(|input| *input != "{}") {
+            self.paper.rows(2, 1, &[(DIM, input)]);
+        }
+        let output = given_back(item).into_owned();
+        let folded = self.fold(&output, TOOL_OUTPUT.0, TOOL_OUTPUT.1);
+        folded.head.iter().for_each(|line| self.show_printed(line));
+        self.show_more(2, folded.more);
+        folded.tail.iter().for_each(|line| self.show_printed(line));
     }
 
     /// What a subagent answered, unless it was the last thing that it said.
@@ -250,7 +288,7 @@ impl View {
         let Some(result) = subagent.result.as_deref().filter(|result| !self.subagents.has_said(id, result)) else {
             return;
         };
-        let folded = fold(result.trim(), 6, 2);
+        let folded = self.fold(result.trim(), 6, 2);
         self.paper.depth += 1;
         folded.head.iter().for_each(|line| self.paper.rows(0, 4, &[(PLAIN, line)]));
         self.show_more(0, folded.more);
@@ -276,7 +314,7 @@ impl View {
         {
             return;
         }
-        let folded = fold(said.unwrap_or_default().trim(), 4, 0);
+        let folded = self.fold(said.unwrap_or_default().trim(), 4, 0);
         let first = folded.head.first().copied().unwrap_or_default();
         let colon = if first.is_empty() { "" } else { ": " };
         self.paper.rows(2, 3, &[(style, "✗ "), (style, word), (style, colon), (PLAIN, first)]);
@@ -294,6 +332,15 @@ impl View {
     /// How long something took, if it was long.
     pub(super) fn took(item: &Item) -> Option<String> {
         item.duration_ms.filter(|millis| *millis >= LONG_MS).map(duration)
+    }
+}
+
+/// What a tool gave back.
+fn given_back(item: &Item) -> Cow<'_, str> {
+    match &item.details {
+        Details::Tool(tool) => tool.output.trim_end().into(),
+        Details::Mcp(mcp) => mcp.result.as_deref().map_or("", RawValue::get).into(),
+        _ => "".into(),
     }
 }
 

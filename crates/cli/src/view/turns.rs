@@ -9,7 +9,6 @@ use switchboard_event::{
 use super::{
     clean::Flow,
     figures::{dollars, duration, tokens},
-    fold::fold,
     output::Sink,
     paper::Block,
     style::{BOLD, CYAN, DIM, YELLOW},
@@ -122,7 +121,7 @@ impl View {
 
     fn show_prompt(&mut self, event: &Event, text: &str) {
         self.begin(event, Block::Prompt);
-        let folded = fold(text, PROMPT.0, PROMPT.1);
+        let folded = self.fold(text, PROMPT.0, PROMPT.1);
         for (number, line) in folded.head.iter().enumerate() {
             self.paper.rows(0, 3, &[(CYAN, if number == 0 { "> " } else { "  " }), (BOLD, line)]);
         }

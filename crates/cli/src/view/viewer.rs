@@ -6,9 +6,10 @@ use switchboard_event::{Body, Event, Id};
 
 use super::{
     clean::Flow,
+    fold::{Folded, WHOLE, fold},
     items::Open,
     last::LastMessage,
-    options::Options,
+    options::{Detail, Options},
     output::{Output, Sink},
     paper::Paper,
     requests::Requests,
@@ -115,6 +116,11 @@ impl View {
             Body::Usage(usage) => self.turn.used(usage),
             Body::Notice(notice) => self.notice(event, notice),
         }
+    }
+
+    /// A text in short, unless all of it is wanted.
+    pub(super) fn fold<'a>(&self, text: &'a str, head: usize, tail: usize) -> Folded<'a> {
+        if self.paper.options.detail == Detail::Full { fold(text, WHOLE, 0) } else { fold(text, head, tail) }
     }
 
     /// The answer is only its last message, and now is the time for it.

@@ -79,7 +79,8 @@ pub fn stream_dialect(_: &mut SchemaGenerator) -> Schema {
     dialect_name(Surface::Stream)
 }
 
-fn dialect_name(surface: Surface) -> Schema {
+/// The name of a dialect, and the usual one of a wire.
+pub fn dialect_name(surface: Surface) -> Schema {
     let names: Vec<_> = DIALECTS.iter().map(|dialect| json!(dialect.name)).collect();
     json_schema!({ "type": "string", "enum": names, "default": usual(surface).name })
 }

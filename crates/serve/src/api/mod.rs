@@ -6,10 +6,13 @@ mod agents;
 mod approvals;
 mod consumers;
 mod events;
+mod found;
+mod logs;
 mod operation;
 mod sessions;
 mod steering;
 mod streams;
+mod usage;
 
 use std::time::Instant;
 
@@ -33,6 +36,9 @@ pub const GROUPS: &[&[Operation]] = &[
     consumers::OPERATIONS,
     steering::OPERATIONS,
     approvals::OPERATIONS,
+    logs::OPERATIONS,
+    usage::OPERATIONS,
+    found::OPERATIONS,
     agents::OPERATIONS,
     about::OPERATIONS,
 ];

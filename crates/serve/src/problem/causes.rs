@@ -8,9 +8,11 @@ use axum::{
     http::StatusCode,
 };
 use switchboard_engine::{CommandError, StartError, supervise};
+use switchboard_logs::LogsError;
 use switchboard_store::StoreError;
 
 use super::Problem;
+use crate::logs::AdoptError;
 
 impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
@@ -70,6 +72,38 @@ impl From<StoreError> for Problem {
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "log"),
         };
         Self::new(status, code, error.to_string())
+    }
+}
+
+impl From<LogsError> for Problem {
+    fn from(error: LogsError) -> Self {
+        let (status, code) = match &error {
+            LogsError::NoSession(_) => (StatusCode::NOT_FOUND, "no_session"),
+            LogsError::Ambiguous { .. } => (StatusCode::CONFLICT, "ambiguous"),
+            LogsError::Regex(_) => (StatusCode::BAD_REQUEST, "bad_regex"),
+            LogsError::Unreadable { .. } => (StatusCode::CONFLICT, "unreadable"),
+            LogsError::Later { .. } => (StatusCode::SERVICE_UNAVAILABLE, "read_only"),
+            LogsError::Index { .. } => (StatusCode::SERVICE_UNAVAILABLE, "index"),
+            LogsError::Damaged(_) | LogsError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "index"),
+        };
+        match error {
+            LogsError::Store(error) => error.into(),
+            error => Self::new(status, code, error.to_string()),
+        }
+    }
+}
+
+impl From<AdoptError> for Problem {
+    fn from(error: AdoptError) -> Self {
+        let code = match &error {
+            AdoptError::OtherAgent { .. } => "other_agent",
+            AdoptError::NoFolder { .. } => "bad_folder",
+            _ => "not_resumable",
+        };
+        match error {
+            AdoptError::Logs(error) => error.into(),
+            error => Self::conflict(code, error.to_string()),
+        }
     }
 }
 

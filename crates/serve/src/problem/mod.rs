@@ -6,7 +6,7 @@ mod causes;
 use std::borrow::Cow;
 
 use axum::{
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 
 /// The media type of a problem document.
 pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// When to ask again for what cannot be had now.
+const RETRY_AFTER_SECONDS: u64 = 2;
 
 /// What went wrong. On the wire it is a [`Document`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,6 +126,10 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = serde_json::to_vec(&self).unwrap_or_default();
-        (self.status(), [(header::CONTENT_TYPE, MEDIA_TYPE)], body).into_response()
+        let mut response = (self.status(), [(header::CONTENT_TYPE, MEDIA_TYPE)], body).into_response();
+        if self.status() == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+        }
+        response
     }
 }

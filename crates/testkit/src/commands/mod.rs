@@ -1,5 +1,6 @@
 //! The commands of the test kit, one file each.
 
+pub mod corpus;
 pub mod fake;
 pub mod fuzz;
 pub mod list;

@@ -9,6 +9,8 @@ mod server;
 mod tools;
 mod trust;
 
+pub use config_file::home;
+
 use crate::{Abilities, Agent, Launch, Order, Unsupported, Versions, WhileRunning};
 
 /// Codex, as it can be run.
@@ -49,7 +51,7 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
     }
     let mut launch = if order.one_shot { exec::launch(order)? } else { server::launch(order)? };
     launch.program = "codex".to_owned();
-    launch.writable = vec![config_file::home(order.host)];
+    launch.writable = vec![home(order.host)];
     Ok(launch)
 }
 

@@ -1,0 +1,110 @@
+//! Where Gemini CLI's logs lie, and what each file is.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use switchboard_event::{Timestamp, Usage};
+
+use super::reader;
+use crate::{
+    Facts, Form, Host, Json, LogFile, Logs,
+    logs::{OfEvents, Ways},
+    split,
+};
+
+/// The logs of Gemini CLI. It deletes sessions after 30 days (`general.sessionRetention`).
+pub const LOGS: Logs = Logs {
+    agent: "gemini",
+    source: "gemini:log",
+    homes,
+    below: &[".gemini"],
+    folders: &["tmp"],
+    file,
+    skim: |file, _| Box::new(OfEvents::new(WAYS, file)),
+    root,
+    kept_days: Some(30),
+};
+
+const WAYS: Ways = Ways { agent: "gemini", reader, key, facts };
+
+fn homes(host: &dyn Host) -> Vec<PathBuf> {
+    // ccusage and others take several folders, with commas between them.
+    let named = host.env("GEMINI_DATA_DIR").filter(|folders| !folders.is_empty());
+    match named {
+        Some(folders) => folders.split(',').map(|folder| PathBuf::from(folder.trim())).collect(),
+        None => vec![host.home().join(".gemini")],
+    }
+}
+
+/// `tmp/<project>/chats/session-….jsonl` or `….json`, `tmp/<project>/chats/<parent>/<id>.jsonl`. A file by itself is known
+/// by its ending: `tmp/<project>/logs.json` too, which repeats the prompts of all sessions and is nobody's log.
+fn file(path: &Path) -> Option<LogFile> {
+    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+    let (folder, name) = parts.split_last().map(|(name, folder)| (folder, *name))?;
+    let parent = match folder {
+        [] | ["tmp", _, "chats"] => None,
+        ["tmp", _, "chats", parent] => Some((*parent).to_owned()),
+        _ => return None,
+    };
+    let (stem, form) = if let Some(stem) = name.strip_suffix(".jsonl") {
+        (stem, Form::Replayed)
+    } else {
+        (name.strip_suffix(".json")?, Form::Document(records))
+    };
+    // A log that was continued since there are lines is there in both forms.
+    let rank = u8::from(!matches!(form, Form::Replayed));
+    let twin = Some((path.with_file_name(stem).to_string_lossy().into_owned(), rank)).filter(|_| !folder.is_empty());
+    let session = parent.as_ref().map(|_| stem.to_owned());
+    Some(LogFile { form, session, parent, archived: false, twin })
+}
+
+/// The records of a document: the elements of an array; or what is known about the session, and each of its messages.
+fn records(text: &str) -> Vec<String> {
+    if text.starts_with('[') {
+        return split::elements(text).map(str::to_owned).collect();
+    }
+    let is_messages = |(key, value): &(&str, &str)| *key == "\"messages\"" && value.starts_with('[');
+    let header = split::fields(text).filter(|field| !is_messages(field));
+    let header: Vec<_> = header.map(|(key, value)| format!("{key}:{value}")).collect();
+    let messages = split::fields(text).filter(is_messages).flat_map(|(_, value)| split::elements(value));
+    std::iter::once(format!("{{{}}}", header.join(","))).chain(messages.map(str::to_owned)).collect()
+}
+
+/// Message ids are unique over all sessions, which matters for copies; those of other writers may not be.
+fn key(session: &str, message: &str, _: &Usage, _: Option<Timestamp>) -> String {
+    let is_unique = message.len() >= 36 && message.bytes().filter(|byte| *byte == b'-').count() >= 4;
+    if is_unique { format!("gemini:{message}") } else { format!("gemini:{session}:{message}") }
+}
+
+/// A subagent is told by its folder; the log only says that it is one.
+fn facts(record: Json<'_>, facts: &mut Facts) {
+    let fields = record.object();
+    if fields.is("kind", "subagent") {
+        facts.subagent = fields.filled("sessionId");
+    }
+}
+
+/// The folder of a project: in `.project_root` beside its chats, or else by its short name or its hash in `projects.json`.
+fn root(host: &dyn Host, path: &Path) -> Option<String> {
+    let project = path
+        .ancestors()
+        .find(|folder| folder.parent().is_some_and(|tmp| tmp.file_name().is_some_and(|name| name == "tmp")))?;
+    let beside = host.read(&project.join(".project_root")).map(|root| root.trim().to_owned());
+    beside.filter(|root| !root.is_empty()).or_else(|| registered(host, project))
+}
+
+fn registered(host: &dyn Host, project: &Path) -> Option<String> {
+    let name = project.file_name()?.to_str()?;
+    let text = host.read(&project.parent()?.parent()?.join("projects.json"))?;
+    let json = Json::parse(&text)?.object();
+    // Older ones have no field around the projects.
+    let projects = Some(json.object("projects")).filter(|projects| !projects.is_empty()).unwrap_or(json);
+    let is_it = |root: &str, slug: Json<'_>| slug.str().is_some_and(|slug| slug == name) || sha256(root) == name;
+    let of = |(root, slug): (&str, Json<'_>)| is_it(root, slug).then(|| root.to_owned());
+    projects.iter().find_map(of)
+}
+
+/// What folders were called before they had short names.
+fn sha256(root: &str) -> String {
+    Sha256::digest(root.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

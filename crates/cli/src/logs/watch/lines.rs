@@ -1,0 +1,102 @@
+//! Sessions as lines, one a change: for programs, and for pipes and files.
+
+use std::{
+    collections::HashMap,
+    io::{self, Write as _},
+    time::Duration,
+};
+
+use switchboard_logs::live::{Change, Running};
+
+use super::{all::Show, row};
+use crate::{
+    failure::Failure,
+    view::{
+        clean,
+        figures::{dollars, tokens},
+    },
+};
+
+/// How often it is looked whether a session is over.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One JSON object a change.
+#[derive(Default)]
+pub struct Json(Told);
+
+/// One line for people a change.
+#[derive(Default)]
+pub struct Plain(Told);
+
+/// What was told of each session last.
+#[derive(Default)]
+struct Told(HashMap<String, (Running, String)>);
+
+impl Told {
+    /// Tells what is new, and what is over.
+    fn tell(&mut self, running: &[Running], say: impl Fn(&Running, bool) -> String) -> Result<(), Failure> {
+        let mut text = String::new();
+        for session in running {
+            let line = say(session, true);
+            if self.0.get(&session.id).is_none_or(|(_, told)| *told != line) {
+                text.push_str(&line);
+                text.push('\n');
+                self.0.insert(session.id.clone(), (session.clone(), line));
+            }
+        }
+        let runs = |id: &String| running.iter().any(|session| session.id == *id);
+        let over: Vec<String> = self.0.keys().filter(|id| !runs(id)).cloned().collect();
+        for (session, _) in over.iter().filter_map(|id| self.0.remove(id)) {
+            text.push_str(&say(&session, false));
+            text.push('\n');
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
+    }
+}
+
+impl Show for Json {
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn is_picture(&self) -> bool {
+        false
+    }
+
+    fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
+        self.0.tell(running, |session, runs| serde_json::to_string(&row::Row::of(session, runs)).unwrap_or_default())
+    }
+}
+
+impl Show for Plain {
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn is_picture(&self) -> bool {
+        false
+    }
+
+    fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
+        self.0.tell(running, |session, runs| plain(session, runs))
+    }
+}
+
+fn plain(session: &Running, runs: bool) -> String {
+    let facts = &session.facts;
+    let doing = if runs { row::doing(session) } else { "over".to_owned() };
+    let context = facts.context_used.map(|used| format!("context {}", tokens(used)));
+    let cost = row::cost(session).map(dollars);
+    let parts = [
+        Some(session.updated.to_string()),
+        Some(session.agent.clone()),
+        Some(session.id.clone()),
+        facts.cwd.as_deref().map(clean::line),
+        Some(doing),
+        context,
+        Some(format!("{} tokens", tokens(session.tokens()))),
+        cost,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}

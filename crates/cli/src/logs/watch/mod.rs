@@ -1,0 +1,113 @@
+//! `switchboard logs watch`: what runs now, whoever began it. Logs are read as they grow; nothing is written.
+
+mod all;
+mod lines;
+mod one;
+mod row;
+mod table;
+
+use std::{
+    io::{self, Read as _, Write as _},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use clap::Args;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    low_level::pipe,
+};
+use switchboard_dialects::Dialect;
+use switchboard_logs::live::{Setup, Stopper, Watcher};
+use switchboard_store::{Log, Options, Store};
+
+use super::place::Place;
+use crate::{dialects, failure::Failure, host, offered, terminal::Terminal};
+
+/// Watch the sessions that run now, of all agents, whoever began them
+///
+/// A session runs if its log grew in the last minutes, or if Switchboard runs it. On a terminal all are shown in a table
+/// that is drawn again as they change; otherwise, a line a change. With a session, its new lines are shown as they come.
+/// Ctrl-C ends it, and nothing else.
+#[derive(Args)]
+pub struct Watch {
+    /// One session in detail: its id or the beginning of it
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+    /// What grew in this time is running
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = host::duration)]
+    within: Duration,
+    /// One JSON object a change
+    #[arg(long, conflicts_with = "dialect")]
+    json: bool,
+    /// Of one session, write new messages of a dialect, one JSON object a line
+    #[arg(long, value_name = "DIALECT", requires = "session", value_parser = offered::DIALECT, hide_possible_values = true)]
+    dialect: Option<String>,
+    /// Do not show what the agent thinks
+    #[arg(long)]
+    no_reasoning: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
+    let dialect = dialects::chosen(false, args.dialect.as_deref())?;
+    let watcher = Watcher::open(Setup {
+        homes: place.homes()?,
+        own: own(place)?,
+        within: args.within,
+        only: args.session.clone(),
+        now: host::now,
+    })?;
+    if let Some(why) = watcher.deaf() {
+        say(&format!("changes cannot be heard of ({why}): logs are looked at every second"));
+    }
+    stop_by_signals(watcher.stopper())?;
+    show(args, watcher, dialect)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>) -> Result<(), Failure> {
+    let terminal = Terminal::new();
+    match (&args.session, dialect) {
+        (Some(_), Some(dialect)) => one::write(&mut watcher, dialect),
+        (Some(_), None) if !args.json => one::show(&mut watcher, &terminal, !args.no_reasoning),
+        _ if args.json => all::show(&mut watcher, &mut lines::Json::default()),
+        _ if terminal.stdout => all::show(&mut watcher, &mut table::Table::new(&terminal)),
+        _ => all::show(&mut watcher, &mut lines::Plain::default()),
+    }
+}
+
+/// Switchboard's own sessions, where they can be read.
+fn own(place: &Place) -> Result<Option<(Arc<dyn Log>, PathBuf)>, Failure> {
+    let folder = place.data()?;
+    match Store::open(&folder, &Options::default()) {
+        Ok(store) => Ok(Some((Arc::new(store), folder))),
+        Err(error) => {
+            say(&format!("sessions of agents that leave no log are not shown: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+/// Ctrl-C and its like end the watching, in good order.
+fn stop_by_signals(stopper: Stopper) -> Result<(), Failure> {
+    let deaf = |cause: io::Error| Failure::Machine(format!("cannot hear signals: {cause}"));
+    let (mut heard, told) = UnixStream::pair().map_err(deaf)?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        pipe::register(signal, told.try_clone().map_err(deaf)?).map_err(deaf)?;
+    }
+    thread::spawn(move || {
+        if heard.read_exact(&mut [0]).is_ok() {
+            stopper.stop();
+        }
+    });
+    Ok(())
+}
+
+fn say(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
+}

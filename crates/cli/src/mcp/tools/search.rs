@@ -1,0 +1,108 @@
+//! `search_sessions`: where something was said or done.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use switchboard_agents::Kind;
+use switchboard_logs::{Hit, Query, Words, export::Redactor};
+
+use super::{Looking, Reply, Said, bad, count, given, schema, short};
+use crate::{failure::Failure, mcp::archive::Archive};
+
+/// The tool.
+pub const TOOL: Looking = Looking {
+    name: "search_sessions",
+    title: "Search past sessions",
+    description: "Full-text search in everything that was said and done in sessions of all coding agents on this machine: \
+                  prompts, answers, reasoning, tool calls and their output. All words must occur in a passage; \"quoted \
+                  phrases\" and prefix* work; or give a regular expression. The best hits come first, each with the session, \
+                  the turn and a snippet. Read the place with show_session (session, turn).",
+    schema: schema::<Search>,
+    call: search,
+};
+
+/// What to search for.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Search {
+    /// The words, `"phrases"` and `beginnings*`; or a regular expression, with `regex`.
+    query: String,
+    /// `query` is a regular expression.
+    #[schemars(extend("default" = false))]
+    regex: Option<bool>,
+    /// Only in passages of these kinds.
+    #[schemars(schema_with = "kind_names")]
+    kinds: Option<Vec<String>>,
+    /// Only in this session, by its id or the beginning of it.
+    session: Option<String>,
+    /// Only in folders whose path has this text in it, such as the name of a repository.
+    project: Option<String>,
+    /// Only of this agent.
+    agent: Option<String>,
+    /// Only from this time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
+    since: Option<String>,
+    /// Only up to this time; a day is in it as a whole.
+    until: Option<String>,
+    /// So many at most.
+    #[schemars(range(min = 1, max = 50), extend("default" = 10))]
+    limit: Option<u32>,
+}
+
+fn kind_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let names = Kind::ALL.map(Kind::name);
+    schemars::json_schema!({ "type": "array", "items": { "type": "string", "enum": names } })
+}
+
+fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
+    let search: Search = given(value)?;
+    if search.query.trim().is_empty() {
+        return Err(bad("query", "it is empty"));
+    }
+    let said = Said {
+        agent: search.agent.as_deref(),
+        project: search.project.as_deref(),
+        model: None,
+        since: search.since.as_deref(),
+        until: search.until.as_deref(),
+    };
+    let words = if search.regex == Some(true) { Words::Regex } else { Words::Plain };
+    let mut query = Query {
+        words: words(search.query),
+        kinds: kinds(search.kinds.as_deref().unwrap_or_default())?,
+        filter: said.filter()?,
+        limit: count(search.limit, 10, 50),
+    };
+    let redactor = Redactor::new()?;
+    archive.ask(|library| {
+        if let Some(session) = &search.session {
+            query.filter.session = Some(library.session(session)?.id);
+        }
+        let found = library.search(&query)?;
+        let hits: Vec<Value> = found.hits.iter().map(|hit| shown(hit, &redactor)).collect();
+        Ok(Reply::Json(json!({ "hits": hits, "more": found.more })))
+    })
+}
+
+fn kinds(names: &[String]) -> Result<Vec<Kind>, Failure> {
+    let kind = |name: &String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    let unknown =
+        |name: &str| bad("kinds", format!("`{name}` is none; there are {}", Kind::ALL.map(Kind::name).join(", ")));
+    names.iter().map(|name| kind(name).ok_or_else(|| unknown(name))).collect()
+}
+
+fn shown(hit: &Hit, redactor: &Redactor) -> Value {
+    let mut shown = json!({
+        "session": hit.session,
+        "turn": hit.turn,
+        "agent": hit.agent,
+        "project": hit.project,
+        "at": hit.at,
+        "kind": hit.kind.name(),
+        "tool": hit.tool,
+        "snippet": short(&redactor.text(&hit.snippet), 600),
+        "machine": hit.machine,
+    });
+    if let Some(fields) = shown.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    shown
+}

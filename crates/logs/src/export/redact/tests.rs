@@ -1,0 +1,196 @@
+//! Secrets of many shapes, and what only looks like one. No string here is a real secret; they are put together, so that
+//! no scanner takes this file for a leak.
+
+use std::sync::LazyLock;
+
+use super::Redactor;
+
+fn redacted(text: &str) -> String {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new().unwrap());
+    REDACTOR.text(text).into_owned()
+}
+
+/// Letters and digits, as keys have them.
+fn noise(length: usize) -> String {
+    "a8Fk2LmQ9xZr7TbW4vYc1NdH6sJp3GeU5iKo0".chars().cycle().take(length).collect()
+}
+
+fn hex(length: usize) -> String {
+    "3f9a1c7be5d20486".chars().cycle().take(length).collect()
+}
+
+#[test]
+fn keys_are_known_by_their_shape() {
+    let upper = noise(60).to_uppercase();
+    let of = |length: usize| noise(length);
+    for (prefix, rest) in [
+        ("sk-ant-api03-", of(90)),
+        ("sk-ant-oat01-", of(90)),
+        ("sk-proj-", of(100)),
+        ("sk-svcacct-", of(60)),
+        ("sk-or-v1-", hex(64)),
+        ("sk-", of(48)),
+        ("AIza", of(35)),
+        ("xai-", of(80)),
+        ("gsk_", of(52)),
+        ("pplx-", of(48)),
+        ("hf_", of(34)),
+        ("AKIA", upper.chars().take(16).collect()),
+        ("ya29.", of(100)),
+        ("1//0", of(60)),
+        ("GOCSPX-", of(28)),
+        ("dop_v1_", hex(64)),
+        ("hvs.", of(90)),
+        ("ghp_", of(36)),
+        ("gho_", of(36)),
+        ("github_pat_", of(82)),
+        ("glpat-", of(20)),
+        ("npm_", of(36)),
+        ("pypi-", of(120)),
+        ("dckr_pat_", of(27)),
+        ("xoxb-", format!("123456789012-{}", of(24))),
+        ("sk_live_", of(24)),
+        ("rk_test_", of(24)),
+        ("whsec_", of(32)),
+        ("SG.", format!("{}.{}", of(22), of(43))),
+        ("lin_api_", of(40)),
+        ("ATATT3", of(180)),
+        ("dapi", hex(32)),
+        ("AGE-SECRET-KEY-1", upper.chars().take(58).collect()),
+    ] {
+        for around in [" ", "\"", "=", "`", "(", "\n", "日"] {
+            let shown = redacted(&format!("before{around}{prefix}{rest}{around}after"));
+            assert!(!shown.contains(&rest) && shown.contains("[redacted:"), "{prefix}{rest} → {shown}");
+            assert!(shown.starts_with("before") && (shown.ends_with("after") || shown.ends_with(']')), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn private_keys_go_whole_or_cut_off() {
+    let body: String = (0..4).map(|_| format!("{}\n", noise(64))).collect();
+    for kind in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "] {
+        let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} {kind}PRIVATE KEY-----"));
+        let whole = redacted(&format!("a {begin}\n{body}{end} b"));
+        assert_eq!(whole, format!("a {begin}[redacted:private-key]{end} b"));
+        let cut = redacted(&format!("{begin}\n{body}$ ls"));
+        assert!(!cut.contains("a8Fk2") && cut.ends_with("$ ls"), "{cut}");
+        let escaped = redacted(&format!("{begin}\\n{}", body.replace('\n', "\\n")));
+        assert!(!escaped.contains("a8Fk2"), "{escaped}");
+    }
+    let public = format!("-----BEGIN PUBLIC KEY-----\n{body}-----END PUBLIC KEY-----");
+    assert_eq!(redacted(&public), public);
+    let said = "grep for -----BEGIN PRIVATE KEY----- in the repository";
+    assert_eq!(redacted(said), said);
+}
+
+#[test]
+fn headers_urls_and_options_lose_what_is_secret_in_them() {
+    let key = noise(32);
+    for (text, shown) in [
+        (format!("Authorization: Bearer {key}"), "Authorization: Bearer [redacted:bearer-token]"),
+        (format!("-H 'authorization: bearer {key}'"), "-H 'authorization: bearer [redacted:bearer-token]'"),
+        ("Authorization: Basic dXNlcjpwYXNz".to_owned(), "Authorization: Basic [redacted:authorization]"),
+        ("postgres://me:hunter2@db:5432/x".to_owned(), "postgres://me:[redacted:password]@db:5432/x"),
+        ("redis://:s3cr3t@cache".to_owned(), "redis://:[redacted:password]@cache"),
+        ("https://x:y%40z@example.org/a?b".to_owned(), "https://x:[redacted:password]@example.org/a?b"),
+        ("curl -u me:hunter2 https://example.org".to_owned(), "curl -u me:[redacted:password] https://example.org"),
+        ("sshpass -p hunter2 ssh host".to_owned(), "sshpass -p [redacted:password] ssh host"),
+        ("mysql --password=hunter2 x".to_owned(), "mysql --password=[redacted:secret] x"),
+        (format!("cli --api-key {key} run"), "cli --api-key [redacted:secret] run"),
+        (format!("Set-Cookie: sid={key}; Path=/"), "Set-Cookie: sid=[redacted:cookie]; Path=/"),
+        (
+            format!("https://x.blob.example/c?sv=1&sig={key}%3D"),
+            "https://x.blob.example/c?sv=1&sig=[redacted:azure-signature]",
+        ),
+    ] {
+        assert_eq!(redacted(&text), shown);
+    }
+}
+
+#[test]
+fn values_are_known_by_their_names() {
+    let key = noise(32);
+    for (text, shown) in [
+        (format!("export MY_API_KEY={key}"), "export MY_API_KEY=[redacted:secret]"),
+        (format!("api_key: \"{key}\","), "api_key: \"[redacted:secret]\","),
+        (format!("{{\\\"clientSecret\\\":\\\"{key}\\\"}}"), "{\\\"clientSecret\\\":\\\"[redacted:secret]\\\"}"),
+        (format!("const token = '{key}';"), "const token = '[redacted:secret]';"),
+        ("DB_PASSWORD=hunter2".to_owned(), "DB_PASSWORD=[redacted:secret]"),
+        ("password: \"correct-horse\"".to_owned(), "password: \"[redacted:secret]\""),
+        ("\"password\": \"swordfish\"".to_owned(), "\"password\": \"[redacted:secret]\""),
+        (format!("aws_secret_access_key = {key}"), "aws_secret_access_key = [redacted:secret]"),
+        (format!("x-api-key: {key}"), "x-api-key: [redacted:secret]"),
+    ] {
+        assert_eq!(redacted(&text), shown);
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays() {
+    for text in [
+        "max_tokens: 4096, \"input_tokens\": 123456789012",
+        "let token = self.lexer.next_token2();",
+        "fn secret(token: TokenStream, password: Option<String>) -> Result<Token, Error>",
+        "password: String, token: &str, secret: Vec<u8>",
+        "token = parse(input)?; api_key = sha256(value)",
+        "token: crate::auth::TokenProvider1",
+        "API_KEY=$API_KEY TOKEN=${TOKEN} PASSWORD=<password> password=your-password",
+        "api_key=process.env.MY_API_KEY_2 token: os.environ['TOKEN']",
+        "password=********  token=xxxxxxxxxxxxxxxxxxxx",
+        "https://user:$PASSWORD@example.org and https://example.org:8080/a@b",
+        "the bearer authentication scheme, a bearer of news",
+        "commit 3f9a1c7be5d204863f9a1c7be5d204863f9a1c7b",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "01a1e1f4-4385-7063-8dee-85f657829ba1",
+        "task-0123456789abcdef0123456789abcdef0 risk-analysis-of-the-whole-system",
+        "tokenizer: \"bpe-cl100k-base-2024\" token_type: access-2024-example-a1",
+        "secret_name: prod-db-credentials-2024a token_expires_at: 2026-11-15T10:00:00Z",
+        "session_token_url=https://example.org/oauth2/token12345678",
+        "cookie: theme=dark",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        "src/token.rs:12: secret: 1",
+        "error: the password is wrong\nhint: set the token",
+        "const PASSWORD_FIELD = 'password'",
+        "git@github.com:owner/name.git ssh://git@host/x",
+        "\u{202e}\0 not text",
+    ] {
+        assert_eq!(redacted(text), text);
+    }
+}
+
+#[test]
+fn doing_it_twice_changes_nothing() {
+    let text = format!("TOKEN={} postgres://a:b1@c Bearer {}", noise(40), noise(30));
+    let once = redacted(&text);
+    assert_eq!(redacted(&once), once);
+    assert_ne!(once, text);
+}
+
+#[test]
+fn json_stays_as_it_is_but_for_the_secrets() {
+    let redactor = Redactor::new().unwrap();
+    let key = noise(40);
+    for (json, shown) in [
+        (
+            format!(r#"{{"a": 1.50, "token" : "{key}", "n":12345678901234567890}}"#),
+            r#"{"a": 1.50, "token" : "[redacted:secret]", "n":12345678901234567890}"#.to_owned(),
+        ),
+        (format!(r#"{{"password":1,"x":["{key}"]}}"#), format!(r#"{{"password":1,"x":["{key}"]}}"#)),
+        (
+            r#"{"password":"open\u0020sesame","q":"a\"b"}"#.to_owned(),
+            r#"{"password":"open\u0020sesame","q":"a\"b"}"#.to_owned(),
+        ),
+        (
+            format!(r#"{{"args":"{{\"api_key\":\"{key}\"}}"}}"#),
+            r#"{"args":"{\"api_key\":\"[redacted:secret]\"}"}"#.to_owned(),
+        ),
+        (format!(r#"{{"text":"\ud800 gh\u0070_{key}"}}"#), format!(r#"{{"text":"\ud800 gh\u0070_{key}"}}"#)),
+        (format!(r#"{{"text":"\ud800 ghp_{key}"}}"#), r#"{"text":"\ud800 [redacted:github-token]"}"#.to_owned()),
+        (format!(r#"{{"text":"gh\u0070_{key}"}}"#), r#"{"text":"[redacted:github-token]"}"#.to_owned()),
+        (r#"{"a":"unterminated"#.to_owned(), r#"{"a":"unterminated"#.to_owned()),
+    ] {
+        assert_eq!(redactor.json(&json), shown);
+    }
+    assert_eq!(redactor.count(), 4);
+}

@@ -1,0 +1,59 @@
+//! What a reply used and cost. What the agent says itself counts; else the price of the model does.
+
+use super::{
+    prices::{Price, Prices},
+    sums::{Sums, pico},
+};
+use crate::{Entry, Ledger, Name};
+
+/// Prices of a ledger's models, each looked up once.
+pub struct Costs<'a> {
+    ledger: &'a Ledger,
+    prices: &'a Prices,
+    known: Vec<Looked<'a>>,
+}
+
+#[derive(Clone, Copy)]
+enum Looked<'a> {
+    NotYet,
+    Up(Option<&'a Price>),
+}
+
+impl<'a> Costs<'a> {
+    pub fn new(ledger: &'a Ledger, prices: &'a Prices) -> Self {
+        Self { ledger, prices, known: vec![Looked::NotYet; ledger.names.len()] }
+    }
+
+    /// All about one reply.
+    pub fn of(&mut self, entry: &Entry) -> Sums {
+        let mut sums = Sums {
+            input: entry.input,
+            output: entry.output,
+            cache_read: entry.cache_read,
+            cache_write: entry.cache_write,
+            cache_write_1h: entry.cache_write_1h,
+            reasoning: entry.reasoning,
+            replies: 1,
+            span: Some((entry.at, entry.at)),
+            ..Sums::default()
+        };
+        // Agents say 0 of what a subscription pays for, and of models whose price they do not know.
+        let said = entry.cost_usd.map(pico);
+        let priced = said.filter(|said| *said > 0).or_else(|| self.price(entry.model).map(|price| price.cost(&sums)));
+        match priced.or(said) {
+            Some(cost) => sums.cost = cost,
+            None => sums.unpriced = sums.total(),
+        }
+        sums
+    }
+
+    fn price(&mut self, model: Name) -> Option<&'a Price> {
+        let slot = self.known.get_mut(model.0 as usize)?;
+        if let Looked::Up(price) = slot {
+            return *price;
+        }
+        let price = self.prices.price(self.ledger.name(model));
+        *slot = Looked::Up(price);
+        price
+    }
+}

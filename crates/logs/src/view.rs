@@ -1,0 +1,137 @@
+//! Sessions and hits as machines see them, on every wire: JSON with names that stay.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchboard_event::Timestamp;
+
+use crate::{Hit, Session};
+
+/// A session, without what was said in it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView<'a> {
+    /// The agent's own id of it.
+    pub id: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// The machine, if it is another one.
+    pub machine: Option<&'a str>,
+    /// The folder that it began in.
+    pub project: Option<&'a str>,
+    /// The branch that was worked on last.
+    pub branch: Option<&'a str>,
+    /// The last model.
+    pub model: Option<&'a str>,
+    /// What it is called.
+    pub title: Option<&'a str>,
+    /// The first thing that a person said.
+    pub prompt: Option<&'a str>,
+    /// The version of the agent's program.
+    pub version: Option<&'a str>,
+    /// When the first record happened.
+    pub began: Option<Timestamp>,
+    /// When the last record happened.
+    pub updated: Option<Timestamp>,
+    /// How many prompts a person gave.
+    pub turns: u32,
+    /// The subagents that worked for it.
+    pub subagents: &'a [String],
+    /// The files that it lies in.
+    pub files: Vec<String>,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// The agent has deleted its log; what was said is still here.
+    pub gone: bool,
+    /// The agent has put it away.
+    pub archived: bool,
+    /// Switchboard ran it.
+    pub switchboard: Option<OwnView<'a>>,
+}
+
+/// What Switchboard knows about a session that it ran itself.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnView<'a> {
+    /// Its id there.
+    pub id: &'a str,
+    /// What it is doing.
+    pub state: &'static str,
+}
+
+impl<'a> From<&'a Session> for SessionView<'a> {
+    fn from(session: &'a Session) -> Self {
+        let facts = &session.facts;
+        Self {
+            id: &session.id,
+            agent: &session.agent,
+            machine: session.machine.as_deref(),
+            project: facts.cwd.as_deref(),
+            branch: facts.branch.as_deref(),
+            model: facts.model.as_deref(),
+            title: facts.title.as_deref(),
+            prompt: facts.prompt.as_deref(),
+            version: facts.version.as_deref(),
+            began: facts.began,
+            updated: facts.updated,
+            turns: facts.prompts,
+            subagents: &session.subagents,
+            files: session.files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+            bytes: session.bytes,
+            gone: session.gone,
+            archived: session.archived,
+            switchboard: session.own.as_ref().map(|own| OwnView { id: &own.id, state: own.state.name() }),
+        }
+    }
+}
+
+/// A passage that was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HitView<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// When it was said.
+    pub at: Option<Timestamp>,
+    /// What it is, as `agtrace.event.v1` calls it.
+    pub event_type: &'static str,
+    /// A piece of the text around what was found.
+    pub snippet: &'a str,
+    /// The file.
+    pub path: String,
+    /// Where in the file the record begins, in bytes; in a database, the number of the record.
+    pub offset: u64,
+    /// The turn, from 1; 0 before the first prompt.
+    pub turn: u32,
+    /// The tool.
+    pub tool: Option<&'a str>,
+    /// The folder that was worked in.
+    pub project: Option<&'a str>,
+    /// The machine, if it is another one.
+    pub machine: Option<&'a str>,
+    /// Where in the snippet it is: pairs of where it begins and ends, in bytes of UTF-8.
+    pub marks: Vec<[usize; 2]>,
+    /// How good it is: larger is better.
+    pub score: f64,
+}
+
+impl<'a> From<&'a Hit> for HitView<'a> {
+    fn from(hit: &'a Hit) -> Self {
+        Self {
+            session: &hit.session,
+            agent: &hit.agent,
+            at: hit.at,
+            event_type: hit.kind.name(),
+            snippet: &hit.snippet,
+            path: hit.path.to_string_lossy().into_owned(),
+            offset: hit.offset,
+            turn: hit.turn,
+            tool: hit.tool.as_deref(),
+            project: hit.project.as_deref(),
+            machine: hit.machine.as_deref(),
+            marks: hit.marks.iter().map(|mark| [mark.start, mark.end]).collect(),
+            score: hit.score,
+        }
+    }
+}

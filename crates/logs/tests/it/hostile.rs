@@ -1,0 +1,199 @@
+//! Records that are broken, and records that are only strange: the rest of the log is read to the token, and what is bad
+//! is told of.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use switchboard_testkit::corpus::{
+    Truth,
+    agents::{claude, codex, gemini, opencode},
+    files::Corpus,
+    hostile::{infest, junk},
+};
+
+use crate::place::{Place, by, by_session, hits, ledger, refresh};
+
+/// Sessions whose logs are lines, one of each agent that has such.
+fn sessions(corpus: &mut Corpus) -> anyhow::Result<()> {
+    claude::session(corpus, claude::Case::Repeated, 1, 60_000)?;
+    codex::session(corpus, codex::Case::Totals, 2, 60_000)?;
+    codex::session(corpus, codex::Case::Records, 3, 60_000)?;
+    gemini::session(corpus, gemini::Case::Plain, 4, 60_000)
+}
+
+fn logs(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(logs(&path));
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The sessions with every log changed.
+fn changed(change: impl Fn(&[u8]) -> Vec<u8>) -> (Place, Truth) {
+    let (place, truth) = Place::with(sessions);
+    for path in logs(&place.home()) {
+        let log = fs::read(&path).unwrap();
+        fs::write(&path, change(&log)).unwrap();
+    }
+    (place, truth)
+}
+
+#[track_caller]
+fn is_exact(place: &Place, truth: &Truth) {
+    let (library, _) = place.current();
+    assert_eq!(by_session(&ledger(&library)), truth.sessions);
+    for needle in &truth.rare {
+        assert!(!hits(&library, &needle.word, 5).is_empty(), "{needle:?} is not found");
+    }
+}
+
+#[test]
+fn between_bad_lines_everything_is_read() {
+    let (place, truth) = changed(infest);
+    is_exact(&place, &truth);
+}
+
+#[test]
+fn every_bad_line_is_told_of() {
+    for junk in junk().into_iter().filter(|junk| junk.is_bad) {
+        let (place, truth) = changed(|log| [log, &junk.bytes, b"\n", log].concat());
+        let (library, report) = place.current();
+        assert!(report.troubles >= 4, "{}: {report:?}", junk.name);
+        let troubles = library.troubles().unwrap();
+        for path in logs(&place.home()) {
+            let told: Vec<_> = troubles.iter().filter(|trouble| trouble.path == path.canonicalize().unwrap()).collect();
+            let where_it_is = fs::metadata(&path).unwrap().len() / 2 - junk.bytes.len() as u64 / 2;
+            let near = |offset: u64| offset.abs_diff(where_it_is) < 3;
+            assert!(
+                told.iter().any(|trouble| trouble.offset.is_some_and(near)),
+                "{} in {}: {told:?}",
+                junk.name,
+                path.display()
+            );
+        }
+        // Both halves are the same log: each of its replies is there once, even so.
+        let used = by_session(&ledger(&library));
+        assert_eq!(used.keys().collect::<Vec<_>>(), truth.sessions.keys().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn spaced_json_is_json() {
+    let spaced = |log: &[u8]| {
+        let values = serde_json::Deserializer::from_slice(log).into_iter::<Value>();
+        let line = |value: Value| serde_json::to_string_pretty(&value).unwrap().replace('\n', "  ") + " \n";
+        values.map(|value| line(value.unwrap())).collect::<String>().into_bytes()
+    };
+    let (place, truth) = changed(spaced);
+    is_exact(&place, &truth);
+}
+
+#[test]
+fn lines_of_other_systems_are_lines() {
+    let crlf = |log: &[u8]| String::from_utf8_lossy(log).replace('\n', "\r\n").into_bytes();
+    let (place, truth) = changed(|log| [b"\xef\xbb\xbf", crlf(log).as_slice()].concat());
+    is_exact(&place, &truth);
+}
+
+#[test]
+fn a_record_behind_zeros_is_a_record() {
+    // A file that grew before a power cut, and was written to afterwards.
+    let padded = |log: &[u8]| {
+        log.split_inclusive(|byte| *byte == b'\n').flat_map(|line| [vec![0; 64], line.to_vec()].concat()).collect()
+    };
+    let (place, truth) = changed(padded);
+    is_exact(&place, &truth);
+}
+
+#[test]
+fn a_line_of_100_megabytes_is_one_line() {
+    let long = "x".repeat(100_000_000);
+    let record =
+        json!({"type": "user", "timestamp": "2026-10-21T10:00:00.000Z", "message": {"role": "user", "content": long}});
+    let record = format!("{record}\n");
+    let (place, truth) = Place::with(|corpus| claude::session(corpus, claude::Case::Repeated, 1, 20_000));
+    let path = logs(&place.home()).remove(0);
+    let log = fs::read(&path).unwrap();
+    let middle = memchr::memchr_iter(b'\n', &log).nth(3).unwrap() + 1;
+    fs::write(&path, [&log[..middle], record.as_bytes(), &log[middle..]].concat()).unwrap();
+    is_exact(&place, &truth);
+}
+
+#[test]
+fn nothing_where_a_number_was_is_nothing_used() {
+    let place = Place::new();
+    let usage = json!({"input_tokens": null, "output_tokens": 7, "cache_read_input_tokens": null, "cache_creation_input_tokens": 5, "cache_creation": null});
+    let record = json!({"type": "assistant", "timestamp": "2026-10-21T10:00:00.000Z", "sessionId": "s", "cwd": "/x", "requestId": null,
+        "message": {"id": "msg_1", "model": "m", "role": "assistant", "content": [], "usage": usage}});
+    place.file(".claude/projects/-x/s.jsonl", format!("{record}\n").as_bytes());
+    let total = json!({"input_tokens": 10, "cached_input_tokens": null, "output_tokens": 7, "reasoning_output_tokens": null, "total_tokens": null});
+    let info = json!({"total_token_usage": total, "last_token_usage": null, "model_context_window": null});
+    let lines = [
+        json!({"timestamp": "2026-10-21T10:00:00.000Z", "type": "session_meta", "payload": {"id": "t", "cwd": "/x", "git": null}}),
+        json!({"timestamp": "2026-10-21T10:00:01.000Z", "type": "event_msg", "payload": {"type": "token_count", "info": info, "rate_limits": null}}),
+    ];
+    let name = ".codex/sessions/2026/10/21/rollout-2026-10-21T10-00-00-11111111-1111-4111-a111-111111111111.jsonl";
+    place.file(name, lines.map(|line| format!("{line}\n")).concat().as_bytes());
+    let (library, _) = place.current();
+    let used = by(&ledger(&library), |ledger, entry| ledger.name(entry.agent).to_owned());
+    assert_eq!((used["claude"].total(), used["claude"].output, used["claude"].cache_write), (12, 7, 5));
+    assert_eq!((used["codex"].total(), used["codex"].input, used["codex"].output), (17, 10, 7));
+}
+
+#[test]
+fn more_tokens_than_32_bits_can_count_are_counted() {
+    let many = 7_000_000_000_u64;
+    let (place, truth) = Place::with(|corpus| {
+        claude::session(corpus, claude::Case::Repeated, 1, 10_000)?;
+        codex::session(corpus, codex::Case::Totals, 2, 10_000)
+    });
+    let usage = json!({"input_tokens": many, "output_tokens": many, "cache_read_input_tokens": many, "cache_creation_input_tokens": 0});
+    let record = json!({"type": "assistant", "timestamp": "2026-10-21T10:00:00.000Z", "sessionId": "big", "cwd": "/x", "requestId": "req_1",
+        "message": {"id": "msg_1", "model": "m", "role": "assistant", "content": [], "usage": usage}});
+    place.file(".claude/projects/-x/big.jsonl", format!("{record}\n").as_bytes());
+    let (library, _) = place.current();
+    let used = by(&ledger(&library), |ledger, entry| ledger.name(entry.agent).to_owned());
+    assert_eq!(used["claude"].total(), truth.agents["claude"].total() + 3 * many);
+}
+
+#[test]
+fn broken_files_of_other_forms_are_told_of_and_harm_no_others() {
+    let (place, truth) = Place::with(|corpus| {
+        sessions(corpus)?;
+        opencode::sessions_of(corpus, [(opencode::Case::Plain, 1, 30_000), (opencode::Case::Tree, 2, 9_000)])
+    });
+    let broken = [
+        place.file(
+            ".codex/sessions/2026/10/21/rollout-2026-10-21T10-00-00-22222222-2222-4222-a222-222222222222.jsonl.zst",
+            b"(\xb5/\xfd\x04 not a frame",
+        ),
+        place.file(".local/share/opencode/opencode-broken.db", b"SQLite format 3\0 and then nothing that makes sense"),
+        place.file(
+            ".gemini/tmp/home-dev-x/chats/session-2026-10-21T10-00-abcdabcd.json",
+            br#"{"sessionId":"abcdabcd","messages":[{"id":"1","ty"#,
+        ),
+    ];
+    let database = rusqlite::Connection::open(place.home().join(".local/share/opencode/opencode.db")).unwrap();
+    database
+        .execute("INSERT INTO message SELECT 'msg_bad', session_id, 1, 1, '{\"role\":\"assis' FROM message LIMIT 1", [])
+        .unwrap();
+    drop(database);
+    let (library, _) = place.current();
+    assert_eq!(by_session(&ledger(&library)), truth.sessions);
+    let troubles = library.troubles().unwrap();
+    for path in broken {
+        let path = path.canonicalize().unwrap();
+        assert!(troubles.iter().any(|trouble| trouble.path == path), "{}: {troubles:?}", path.display());
+    }
+    refresh(&library);
+    assert_eq!(by_session(&ledger(&library)), truth.sessions);
+}

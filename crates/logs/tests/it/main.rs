@@ -1,0 +1,13 @@
+//! The library as others use it, on logs whose truth is known, on broken ones, and after the worst.
+
+#![cfg(test)]
+
+mod access;
+mod child;
+mod counting;
+mod crash;
+mod full;
+mod growing;
+mod hostile;
+mod place;
+mod truth;

@@ -1,0 +1,122 @@
+//! Searching what was said and done, in the logs of all agents.
+
+use axum::{extract::State, response::Response, routing::on};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use switchboard_agents::Kind;
+use switchboard_logs::{HitView, Query as Wanted, Words};
+
+use super::{
+    logs::{answer, json},
+    operation::{Answer, Content, Operation, schema},
+};
+use crate::{
+    Problem, Service,
+    input::Query,
+    logs::{self, Said, agent_names},
+};
+
+/// The operations of this group.
+pub const OPERATIONS: &[Operation] = &[Operation {
+    path: "/api/search",
+    name: "searchLogs",
+    summary: "Search what was said and done in all sessions",
+    description: "Words, `\"phrases\"` and `beginn*`; all must be in a passage, whatever their case. The best come first.",
+    query: Some(schema::<SearchQuery>),
+    answers: &[Answer { status: 200, meaning: "What was found.", content: Content::Json(schema::<SearchHits<'_>>) }],
+    refusals: &[409],
+    handler: |method| on(method, search),
+    ..Operation::NEW
+}];
+
+/// What to search for, and where.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct SearchQuery {
+    /// The words.
+    #[schemars(length(min = 1, max = 10_000))]
+    q: String,
+    /// `q` is a regular expression.
+    regex: Option<bool>,
+    /// Only in passages of these kinds, separated by commas: `user_message`, `assistant_message`, `tool_call`, ….
+    kind: Option<String>,
+    /// Of these agents, separated by commas.
+    #[schemars(schema_with = "agent_names")]
+    agent: Option<String>,
+    /// In folders whose path has this text in it.
+    project: Option<String>,
+    /// With models whose name has this text in it.
+    model: Option<String>,
+    /// On branches whose name has this text in it.
+    branch: Option<String>,
+    /// Of the machine that was given this name; the empty name is this machine.
+    machine: Option<String>,
+    /// Of this session alone, by its id or the beginning of it.
+    session: Option<String>,
+    /// From a time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
+    since: Option<String>,
+    /// Up to a time; a day is in it as a whole.
+    until: Option<String>,
+    /// The time zone of days, such as `Europe/Berlin`, `UTC` or `+02:00`; else the server's.
+    timezone: Option<String>,
+    /// So many at most.
+    #[schemars(range(min = 1, max = 500), extend("default" = 20))]
+    limit: Option<u32>,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+struct SearchHits<'a> {
+    /// The best of them, best first.
+    hits: Vec<HitView<'a>>,
+    /// There are more.
+    more: bool,
+}
+
+async fn search(State(service): State<Service>, Query(query): Query<SearchQuery>) -> Result<Response, Problem> {
+    let wanted = query.wanted(&service)?;
+    let json = service
+        .logs()
+        .ask(move |library| {
+            let mut wanted = wanted;
+            if let Some(given) = wanted.filter.session.take() {
+                wanted.filter.session = Some(library.session(&given)?.id);
+            }
+            let found = library.search(&wanted)?;
+            Ok(json(&SearchHits { hits: found.hits.iter().map(HitView::from).collect(), more: found.more }))
+        })
+        .await?;
+    Ok(answer(json))
+}
+
+impl SearchQuery {
+    fn wanted(&self, service: &Service) -> Result<Wanted, Problem> {
+        if self.q.trim().is_empty() || self.q.chars().count() > 10_000 {
+            return Err(Problem::bad_field("q", "1 to 10000 characters to search for"));
+        }
+        let zone = service.zone(self.timezone.as_deref())?;
+        let said = Said {
+            agent: self.agent.as_deref(),
+            project: self.project.as_deref(),
+            model: self.model.as_deref(),
+            branch: self.branch.as_deref(),
+            machine: self.machine.as_deref(),
+            session: self.session.as_deref(),
+            since: self.since.as_deref(),
+            until: self.until.as_deref(),
+        };
+        let words = if self.regex == Some(true) { Words::Regex } else { Words::Plain };
+        Ok(Wanted {
+            words: words(self.q.clone()),
+            kinds: kinds(self.kind.as_deref())?,
+            filter: said.filter(&zone, service.now())?,
+            limit: logs::count(self.limit, 20, 500)?,
+        })
+    }
+}
+
+fn kinds(said: Option<&str>) -> Result<Vec<Kind>, Problem> {
+    let names = said.into_iter().flat_map(|said| said.split(',')).map(str::trim).filter(|name| !name.is_empty());
+    let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    let bad = |name: &str| Problem::bad_field("kind", &format!("there are no passages of the kind `{name}`"));
+    names.map(|name| kind(name).ok_or_else(|| bad(name))).collect()
+}

@@ -1,0 +1,119 @@
+//! What agents used, and what it cost.
+
+use axum::{extract::State, response::Response, routing::on};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use switchboard_logs::{
+    Filter,
+    usage::{By, Order, Prices, Question, Usage, usage},
+};
+
+use super::{
+    logs::{answer, json},
+    operation::{Answer, Content, Operation, schema},
+};
+use crate::{
+    Problem, Service,
+    input::Query,
+    logs::{Said, agent_names, count},
+};
+
+/// The operations of this group.
+pub const OPERATIONS: &[Operation] = &[Operation {
+    path: "/api/usage",
+    name: "getUsage",
+    summary: "Tokens and cost of all agents, each reply counted once",
+    description: "Put together by day, week, month, session, project, model, agent, tool, subagent, or five-hour block.",
+    query: Some(schema::<UsageQuery>),
+    answers: &[Answer { status: 200, meaning: "What was used.", content: Content::Json(schema::<Usage>) }],
+    refusals: &[404, 409],
+    handler: |method| on(method, used),
+    ..Operation::NEW
+}];
+
+/// What to put together, and how.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct UsageQuery {
+    /// What replies are put together by.
+    #[schemars(schema_with = "by_name")]
+    by: Option<String>,
+    /// What rows are sorted by; else along time, or the most expensive first.
+    #[schemars(schema_with = "order_name")]
+    order: Option<String>,
+    /// Each row also says what each model used.
+    breakdown: Option<bool>,
+    /// Of these agents, separated by commas.
+    #[schemars(schema_with = "agent_names")]
+    agent: Option<String>,
+    /// In folders whose path has this text in it.
+    project: Option<String>,
+    /// With models whose name has this text in it.
+    model: Option<String>,
+    /// On branches whose name has this text in it.
+    branch: Option<String>,
+    /// Of the machine that was given this name; the empty name is this machine.
+    machine: Option<String>,
+    /// Of this session alone, by its id or the beginning of it.
+    session: Option<String>,
+    /// From a time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
+    since: Option<String>,
+    /// Up to a time; a day is in it as a whole.
+    until: Option<String>,
+    /// The time zone of days, such as `Europe/Berlin`, `UTC` or `+02:00`; else the server's.
+    timezone: Option<String>,
+    /// So many rows at most; the total is always that of all.
+    #[schemars(range(min = 1, max = 10_000), extend("default" = 1_000))]
+    limit: Option<u32>,
+}
+
+fn by_name(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = By::ALL.iter().map(|by| by.name()).collect();
+    json_schema!({ "type": "string", "enum": names, "default": By::Day.name() })
+}
+
+fn order_name(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = Order::ALL.iter().map(|order| order.name()).collect();
+    json_schema!({ "type": "string", "enum": names })
+}
+
+async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -> Result<Response, Problem> {
+    let (zone, now) = (service.zone(query.timezone.as_deref())?, service.now());
+    let bad = |field: &str, known: String| Problem::bad_field(field, &format!("one of {known}"));
+    let by = query.by.as_deref().map_or(Ok(By::Day), str::parse);
+    let by = by.map_err(|()| bad("by", By::ALL.map(By::name).join(", ")))?;
+    let order = query.order.as_deref().map(str::parse::<Order>).transpose();
+    let order = order.map_err(|_| bad("order", Order::ALL.map(Order::name).join(", ")))?;
+    let limit = count(query.limit, 1_000, 10_000)?;
+    let wanted = query.said().filter(&zone, now)?;
+    let breakdown = query.breakdown == Some(true);
+    let json = service
+        .logs()
+        .ask(move |library| {
+            let session = wanted.session.as_deref().map(|given| library.session(given)).transpose()?;
+            let filter = Filter { session: session.map(|session| session.id), ..wanted };
+            let question = Question { by, zone: &zone, now, prices: Prices::embedded(), breakdown };
+            let mut used = usage(&library.ledger(&filter)?, &question);
+            if let Some(order) = order {
+                order.sort(&mut used.rows);
+            }
+            used.rows.truncate(limit);
+            Ok(json(&used))
+        })
+        .await?;
+    Ok(answer(json))
+}
+
+impl UsageQuery {
+    fn said(&self) -> Said<'_> {
+        Said {
+            agent: self.agent.as_deref(),
+            project: self.project.as_deref(),
+            model: self.model.as_deref(),
+            branch: self.branch.as_deref(),
+            machine: self.machine.as_deref(),
+            session: self.session.as_deref(),
+            since: self.since.as_deref(),
+            until: self.until.as_deref(),
+        }
+    }
+}
