@@ -82,7 +82,8 @@ fn a_subagent_counts_once_wherever_it_is_written() {
 fn copies_in_other_files_are_the_same_replies() {
     let (session, both) = (replies(&[SESSION]), replies(&[SESSION, FORK]));
     assert_eq!((session.len(), both.len()), (4, 5), "a fork has one reply of its own");
-    let forked = skim(FORK, Depth::Tokens).0.spent;
+    let own = ("projects/-w/99999999-2222-4333-8444-555555555555.jsonl", FORK.1);
+    let forked = skim(own, Depth::Tokens).0.spent;
     let copied: Vec<_> = forked.iter().map(|spent| spent.copied).collect();
     assert_eq!(copied, [true, true, true, false], "what is older than the file was copied into it");
 }
