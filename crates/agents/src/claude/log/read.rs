@@ -59,11 +59,11 @@ impl Reader for Log {
         self.identify(&fields, scribe);
         let thread = self.threads.of(&fields, scribe);
         match fields.str("type").as_deref() {
-            Some("assistant") => self.assistant(&fields, thread, scribe),
-            Some("user") => self.user(&fields, thread, scribe),
+            Some("assistant") => self.assistant(&fields, thread.as_ref(), scribe),
+            Some("user") => self.user(&fields, thread.as_ref(), scribe),
             Some("progress") => self.progress(&fields, scribe),
-            Some("attachment") => self.attachment(&fields, thread, scribe),
-            Some("system") => self.system(&fields, thread, scribe),
+            Some("attachment") => self.attachment(&fields, thread.as_ref(), scribe),
+            Some("system") => self.system(&fields, thread.as_ref(), scribe),
             Some(kind) => {
                 scribe.happened(written(&fields));
                 self.aside(kind, &fields, scribe);

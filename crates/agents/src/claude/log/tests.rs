@@ -176,7 +176,7 @@ fn what_can_be_found() {
     let mut from = 0;
     let mut said = Vec::new();
     for passage in &found.passages {
-        said.push((passage.kind, &found.text[from..passage.end]));
+        said.push((passage.kind, found.text.get(from..passage.end).unwrap()));
         from = passage.end;
     }
     for want in [
