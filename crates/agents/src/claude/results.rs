@@ -44,6 +44,10 @@ pub fn of_tool(
         call.error = failed.then(|| plain(&text).to_owned());
         call.content = content.into_iter().filter(|c| c.text.is_none()).collect();
     }
+    if structured.is_some_and(|structured| structured.object().is_true("interrupted")) {
+        // It printed what it printed, and did not come to its end.
+        item.status = Status::Interrupted;
+    }
     item
 }
 

@@ -8,8 +8,8 @@ use crate::{Json, Object, Scribe};
 
 impl Log {
     /// `system`.
-    pub(super) fn system(&mut self, fields: &Object<'_>, thread: Option<Thread>, scribe: &mut Scribe) {
-        self.place(fields, thread.as_ref(), scribe);
+    pub(super) fn system(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
+        self.place(fields, thread, scribe);
         let subtype = fields.str("subtype").unwrap_or_default();
         match subtype.as_ref() {
             "turn_duration" => self.turn_took(fields, scribe),
@@ -55,8 +55,8 @@ impl Log {
     }
 
     /// `attachment`: what was put into the context. Only what somebody typed while Claude worked is a message.
-    pub(super) fn attachment(&mut self, fields: &Object<'_>, thread: Option<Thread>, scribe: &mut Scribe) {
-        self.place(fields, thread.as_ref(), scribe);
+    pub(super) fn attachment(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
+        self.place(fields, thread, scribe);
         let attachment = fields.object("attachment");
         let kind = attachment.string("type").unwrap_or_default();
         match kind.as_str() {
@@ -111,13 +111,13 @@ impl Log {
     /// A record of a subagent within the progress of its call; false if it is none.
     fn agent_progress(&mut self, data: &Object<'_>, call: &Id, scribe: &mut Scribe) -> bool {
         let record = data.object("message");
-        let thread = Some(match data.filled("agentId") {
+        let thread = match data.filled("agentId") {
             Some(agent) => self.threads.works_for(&agent, call),
             None => Thread { id: call.clone(), call: Some(call.clone()) },
-        });
+        };
         match record.str("type").as_deref() {
-            Some("assistant") => self.assistant(&record, thread, scribe),
-            Some("user") => self.user(&record, thread, scribe),
+            Some("assistant") => self.assistant(&record, Some(&thread), scribe),
+            Some("user") => self.user(&record, Some(&thread), scribe),
             _ => return false,
         }
         true

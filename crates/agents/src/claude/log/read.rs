@@ -59,11 +59,11 @@ impl Reader for Log {
         self.identify(&fields, scribe);
         let thread = self.threads.of(&fields, scribe);
         match fields.str("type").as_deref() {
-            Some("assistant") => self.assistant(&fields, thread, scribe),
-            Some("user") => self.user(&fields, thread, scribe),
+            Some("assistant") => self.assistant(&fields, thread.as_ref(), scribe),
+            Some("user") => self.user(&fields, thread.as_ref(), scribe),
             Some("progress") => self.progress(&fields, scribe),
-            Some("attachment") => self.attachment(&fields, thread, scribe),
-            Some("system") => self.system(&fields, thread, scribe),
+            Some("attachment") => self.attachment(&fields, thread.as_ref(), scribe),
+            Some("system") => self.system(&fields, thread.as_ref(), scribe),
             Some(kind) => {
                 scribe.happened(written(&fields));
                 self.aside(kind, &fields, scribe);
@@ -75,8 +75,9 @@ impl Reader for Log {
     fn end(&mut self, scribe: &mut Scribe) {
         scribe.identify(self.early.as_deref().unwrap_or_default());
         self.replies.end(scribe);
-        // A reply that called a tool, or none at all: the log was cut off, or the session still runs.
-        if scribe.in_turn() && (self.stop.is_some() || self.fault.is_some() || scribe.is_interrupted()) {
+        // After a reply that called a tool, or none at all, the log was cut off, or the session still runs.
+        let known = self.stop.is_some() || self.fault.is_some() || self.origin == Origin::Command;
+        if scribe.in_turn() && (known || scribe.is_interrupted()) {
             self.end_turn(None, scribe);
         }
     }
@@ -92,11 +93,10 @@ impl Log {
             self.early.get_or_insert_with(|| session.into_owned());
             return;
         }
-        let is_sub = fields.is_true("isSidechain");
-        if !is_sub || self.told.cwd.is_empty() {
+        scribe.identify(&session);
+        if !fields.is_true("isSidechain") || self.told.cwd.is_empty() {
             self.describe(fields, scribe);
         }
-        scribe.identify(&session);
     }
 
     fn describe(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {

@@ -20,18 +20,18 @@ const LIMIT: &str = "Claude AI usage limit reached|";
 
 impl Log {
     /// `assistant`.
-    pub(super) fn assistant(&mut self, fields: &Object<'_>, thread: Option<Thread>, scribe: &mut Scribe) {
+    pub(super) fn assistant(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
         let message = fields.object("message");
         let (id, request, record) = (message.str("id"), fields.str("requestId"), fields.str("uuid"));
         let name = figures::name(id.as_deref(), request.as_deref(), record.as_deref());
-        self.replies.over(thread.as_ref().map(|thread| &thread.id), name.as_deref(), scribe);
+        self.replies.over(thread.map(|thread| &thread.id), name.as_deref(), scribe);
         self.ensure_turn(fields, scribe);
-        self.place(fields, thread.as_ref(), scribe);
+        self.place(fields, thread, scribe);
         if message.is("model", "<synthetic>") {
             return self.synthetic(fields, &message, thread.is_none(), scribe);
         }
         let reply = name.map(Id::from);
-        self.count(&message, reply.as_ref(), thread.as_ref(), scribe);
+        self.count(&message, reply.as_ref(), thread, scribe);
         if reply.is_some() && reply != self.last_reply && thread.is_none() {
             (self.last_reply, self.steps) = (reply.clone(), self.steps + 1);
         }

@@ -169,7 +169,8 @@ impl Glance {
     /// What is news about the session.
     fn describe(&mut self, fields: &Fields<'_>, at: Option<Timestamp>, found: &mut Finds) {
         let facts = &mut found.facts;
-        (facts.began, facts.updated) = (at, at);
+        facts.began = [facts.began, at].into_iter().flatten().min();
+        facts.updated = facts.updated.max(at);
         if !self.told.session
             && let Some(session) = filled(fields.session)
         {
@@ -185,16 +186,17 @@ impl Glance {
         if fields.is_sidechain && !self.is_sub {
             return;
         }
-        if self.is_sub && !self.told.subagent && fields.agent_type.is_some() {
+        // Its first record does not say what kind of subagent it is; its replies do.
+        if self.is_sub && !self.told.subagent && fields.kind.is_some_and(|kind| kind.text() == "\"assistant\"") {
             self.told.subagent = true;
-            facts.subagent = filled(fields.agent_type).map(Into::into);
+            facts.subagent = filled(fields.agent_type.or(fields.agent)).map(Into::into);
         }
         if !self.told.cwd && fields.cwd.is_some() {
             self.told.cwd = true;
             facts.cwd = filled(fields.cwd).map(Into::into);
         }
-        facts.branch = news(&mut self.told.branch, fields.branch);
-        facts.version = news(&mut self.told.version, fields.version);
+        facts.branch = news(&mut self.told.branch, fields.branch).or(facts.branch.take());
+        facts.version = news(&mut self.told.version, fields.version).or(facts.version.take());
     }
 
     /// `progress`: up to 2.1, a subagent's records stood in the progress of its call.
@@ -222,7 +224,7 @@ impl Glance {
                 self.spend(fields, &message, &usage, found);
             }
             if self.is_sub || !fields.is_sidechain {
-                found.facts.model = news(&mut self.told.model, message.model);
+                found.facts.model = news(&mut self.told.model, message.model).or(found.facts.model.take());
             }
         }
         if fields.message.is_none_or(|message| !message.is_object()) {

@@ -1,1 +1,198 @@
-//! Tests
+//! Counting each reply once, whatever is written about it, and saying what a session is. Files stand side by side as in
+//! Claude's folder: `made` has what old versions and broken machines wrote.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::LOGS;
+use crate::{Depth, Facts, Finds, Json, Kind, Spent};
+
+/// A file: where it lies, and what is in it.
+type File<'a> = (&'a str, &'a [u8]);
+
+macro_rules! file {
+    ($path:literal) => {
+        (concat!("projects/", $path), include_bytes!(concat!("../testdata/log/projects/", $path)).as_slice())
+    };
+}
+
+const SESSION: File<'_> = file!("recorded/g_session.jsonl");
+const FORK: File<'_> = file!("recorded/g_fork.jsonl");
+const SIDECHAIN: File<'_> = file!("made/made-sidechain.jsonl");
+const PROGRESS: File<'_> = file!("made/made-agent-progress.jsonl");
+const BESIDE: File<'_> = file!("made/agent-a77.jsonl");
+const RARE: File<'_> = file!("made/made-rare.jsonl");
+const GATEWAY: File<'_> = file!("made/made-gateway.jsonl");
+const BAD: File<'_> = file!("made/made-bad.jsonl");
+
+/// Looks through a file; also what was wrong with its records.
+fn skim((path, bytes): File<'_>, depth: Depth) -> (Finds, Vec<String>) {
+    let file = (LOGS.file)(Path::new(path)).unwrap();
+    let mut skim = (LOGS.skim)(&file, None);
+    let (mut all, mut facts, mut wrong) = (Finds::default(), Facts::default(), Vec::new());
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if depth == Depth::Tokens && !skim.counts(line) {
+            continue;
+        }
+        let Some(json) = std::str::from_utf8(line).ok().and_then(Json::parse) else { continue };
+        skim.record(json, depth, &mut all);
+        facts.learn(std::mem::take(&mut all.facts));
+        wrong.extend(all.trouble.take());
+        wrong.extend(all.unknown.take());
+    }
+    all.facts = facts;
+    (all, wrong)
+}
+
+/// What several files used together: of what has one key, the largest counts.
+fn replies(files: &[File<'_>]) -> BTreeMap<String, Spent> {
+    let mut replies = BTreeMap::<String, Spent>::new();
+    for spent in files.iter().flat_map(|file| skim(*file, Depth::Tokens).0.spent) {
+        match replies.get_mut(&spent.key) {
+            Some(known) if known.input + known.output >= spent.input + spent.output => {}
+            _ => drop(replies.insert(spent.key.clone(), spent)),
+        }
+    }
+    replies
+}
+
+#[track_caller]
+fn check_output(files: &[File<'_>], want: &[(&str, u64)]) {
+    let replies = replies(files);
+    let got: Vec<_> = replies.iter().map(|(key, spent)| (key.as_str(), spent.output)).collect();
+    assert_eq!(got, want);
+}
+
+#[test]
+fn blocks_repeat_the_figures_of_their_reply() {
+    // Early blocks have a placeholder; a subagent repeats a reply under another request; the result of a call has the
+    // subagent's figures once more.
+    let want = [("claude:msg_s1", 183), ("claude:msg_s2", 1), ("claude:msg_s3", 41), ("claude:msg_s4", 1)];
+    check_output(&[SIDECHAIN], &want);
+}
+
+#[test]
+fn a_subagent_counts_once_wherever_it_is_written() {
+    let want = [("claude:msg_p1", 90), ("claude:msg_p2", 31), ("claude:msg_p3", 8), ("claude:msg_p4", 17)];
+    check_output(&[PROGRESS], &want);
+    check_output(&[PROGRESS, BESIDE], &want);
+    check_output(&[BESIDE], &want[1..3]);
+}
+
+#[test]
+fn copies_in_other_files_are_the_same_replies() {
+    let (session, both) = (replies(&[SESSION]), replies(&[SESSION, FORK]));
+    assert_eq!((session.len(), both.len()), (4, 5), "a fork has one reply of its own");
+    let own = ("projects/-w/99999999-2222-4333-8444-555555555555.jsonl", FORK.1);
+    let forked = skim(own, Depth::Tokens).0.spent;
+    let copied: Vec<_> = forked.iter().map(|spent| spent.copied).collect();
+    assert_eq!(copied, [true, true, true, false], "what is older than the file was copied into it");
+}
+
+#[test]
+fn a_record_of_another_session_is_a_copy() {
+    let (_, bytes) = SESSION;
+    let moved = ("projects/elsewhere/22222222-2222-4333-8444-555555555555.jsonl", bytes);
+    assert!(skim(moved, Depth::Tokens).0.spent.iter().all(|spent| spent.copied));
+    let own = ("projects/here/11111111-2222-4333-8444-555555555555.jsonl", bytes);
+    assert!(skim(own, Depth::Tokens).0.spent.iter().all(|spent| !spent.copied));
+}
+
+#[test]
+fn gateways_have_other_ids() {
+    let (record, [a, b]) = ("claude:aaaaaaaa-0007", ["claude:chat-1:req_a", "claude:chat-1:req_b"]);
+    check_output(&[GATEWAY], &[(record, 13), (a, 11), (b, 12), ("claude:msg_g1", 10)]);
+}
+
+#[test]
+fn bad_records_cost_only_themselves() {
+    let replies = replies(&[BAD]);
+    let of = |name: &str| replies.get(&format!("claude:{name}")).map(|spent| (spent.input, spent.output));
+    assert_eq!(of("msg_b1"), Some((9, 20)));
+    assert_eq!(of("msg_b2"), None, "torn");
+    assert_eq!(of("msg_b4"), Some((0, 0)), "null where a number was; the rest counts");
+    assert_eq!(of("msg_b5"), Some((5_000_000_000, 6_000_000_000)), "beyond 32 bits");
+    assert_eq!(of("msg_b6"), Some((0, 3)), "words where a number was");
+    assert_eq!(of("msg_b7"), Some((9, 23)), "spaced JSON");
+    assert_eq!(of("msg_b8"), Some((9, 24)), "a field that is there twice");
+    assert_eq!(replies["claude:msg_b5"].cache_read, 9_007_199_254_740_993, "beyond what a float holds");
+    let (_, wrong) = skim(BAD, Depth::All);
+    let want = [
+        "input_tokens of a reply is not a number",
+        "input_tokens of a reply is not a number",
+        "a reply has no message",
+        "what was said has no message",
+        "a record is no object",
+        "a record is no object",
+        "a record has no type",
+    ];
+    assert_eq!(wrong, want);
+}
+
+#[test]
+fn the_cache_is_kept_for_minutes_or_an_hour() {
+    let spent = &replies(&[PROGRESS])["claude:msg_p4"];
+    assert_eq!((spent.cache_write, spent.cache_write_1h, spent.cache_read), (30, 20, 100));
+}
+
+#[test]
+fn who_used_it() {
+    let replies = replies(&[SIDECHAIN, BESIDE]);
+    let of = |name: &str| {
+        let spent = &replies[&format!("claude:{name}")];
+        let tools: Vec<_> = spent.tools.iter().map(|called| called.name.as_str()).collect();
+        (spent.model.clone().unwrap_or_default(), spent.subagent.clone(), tools.join(" "))
+    };
+    assert_eq!(of("msg_s1"), ("claude-sonnet-4-5".to_owned(), None, "Task".to_owned()));
+    assert_eq!(of("msg_s2"), ("claude-haiku-4-5".to_owned(), Some("sidechain".to_owned()), "Grep".to_owned()));
+    assert_eq!(of("msg_p2"), ("claude-haiku-4-5".to_owned(), Some("a77".to_owned()), "Read".to_owned()));
+    assert_eq!(replies["claude:msg_s1"].cwd.as_deref(), Some("/w/app"));
+}
+
+#[test]
+fn what_a_session_is() {
+    let facts = skim(RARE, Depth::All).0.facts;
+    assert_eq!(facts.session.as_deref(), Some("made-rare"), "by the name of the file");
+    assert_eq!(facts.title.as_deref(), Some("Greetings"), "what somebody chose stays");
+    assert_eq!(facts.prompt.as_deref(), Some("What is in this picture?"));
+    assert_eq!(facts.prompts, 5, "two prompts, two commands, one while it worked");
+    assert_eq!((facts.branch.as_deref(), facts.version.as_deref()), (Some("main"), Some("2.1.90")));
+    assert_eq!((facts.cwd.as_deref(), facts.model.as_deref()), (Some("/w/app"), Some("claude-sonnet-4-5")));
+    assert_eq!((facts.context_used, facts.parent), (Some(159), None));
+    assert!(facts.began < facts.updated);
+}
+
+#[test]
+fn a_subagent_is_part_of_a_session() {
+    let facts = skim(BESIDE, Depth::All).0.facts;
+    assert_eq!(facts.session.as_deref(), Some("a77"));
+    assert_eq!(facts.parent.as_deref(), Some("aaaaaaaa-0000-4000-8000-000000000002"));
+    assert_eq!(facts.prompts, 0, "nobody typed what it was told");
+}
+
+#[test]
+fn what_can_be_found() {
+    let (found, wrong) = skim(RARE, Depth::All);
+    assert_eq!(wrong, ["hologram"]);
+    let mut from = 0;
+    let mut said = Vec::new();
+    for passage in &found.passages {
+        said.push((passage.kind, found.text.get(from..passage.end).unwrap()));
+        from = passage.end;
+    }
+    for want in [
+        (Kind::SessionSummary, "Leak in the pool"),
+        (Kind::UserMessage, "What is in this picture?"),
+        (Kind::AssistantMessage, "A greeting."),
+        (Kind::UserMessage, "!git status"),
+        (Kind::Log, "clean"),
+        (Kind::UserMessage, "/review src"),
+        (Kind::Meta, "Review the code in src."),
+        (Kind::ToolCall, "command: cargo test"),
+        (Kind::UserMessage, "and the tests"),
+        (Kind::ToolResult, "Exit code 101\nfailed"),
+        (Kind::SystemMessage, "Claude AI usage limit reached|1759399200"),
+        (Kind::Meta, "https://example.org/pull/7"),
+    ] {
+        assert!(said.contains(&want), "{want:?} is not in {said:#?}");
+    }
+}

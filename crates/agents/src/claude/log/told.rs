@@ -12,17 +12,17 @@ use crate::{Json, Object, Scribe};
 
 impl Log {
     /// `user`.
-    pub(super) fn user(&mut self, fields: &Object<'_>, thread: Option<Thread>, scribe: &mut Scribe) {
+    pub(super) fn user(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
         let blocks = blocks(fields.object("message").get("content"));
         let results: Vec<_> = blocks.iter().map(|block| block.object()).filter(is_result).collect();
         match results.as_slice() {
             [] if fields.has("toolUseResult") => {
-                self.place(fields, thread.as_ref(), scribe);
+                self.place(fields, thread, scribe);
                 scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
             }
             [] => self.said(fields, thread, scribe),
             results => {
-                self.place(fields, thread.as_ref(), scribe);
+                self.place(fields, thread, scribe);
                 // Beside several results, nobody knows whose the structured one is.
                 let structured = fields.get("toolUseResult").filter(|_| results.len() == 1);
                 results.iter().for_each(|block| self.result(block, structured, scribe));
@@ -52,12 +52,12 @@ impl Log {
         }
     }
 
-    fn said(&mut self, fields: &Object<'_>, thread: Option<Thread>, scribe: &mut Scribe) {
+    fn said(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
         let content = user::said(fields);
         let text = user::text_of(&content);
         if thread.is_some() {
             self.ensure_turn(fields, scribe);
-            self.place(fields, thread.as_ref(), scribe);
+            self.place(fields, thread, scribe);
             return self.message(fields, content, true, scribe);
         }
         if fields.is_true("isCompactSummary") {
