@@ -34,10 +34,10 @@ fn skim(lines: &[Vec<u8>], depth: Depth) -> (Vec<Spent>, Facts, Finds) {
 }
 
 /// Everything that files used together: input with the cache in it, and output.
-fn ledger(names: &[&str]) -> (u64, u64, usize) {
+fn ledger(names: &[impl AsRef<str>]) -> (u64, u64, usize) {
     let mut replies: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for name in names {
-        for spent in skim(&lines(name), Depth::Tokens).0 {
+        for spent in skim(&lines(name.as_ref()), Depth::Tokens).0 {
             let figures = (spent.input + spent.cache_read + spent.cache_write, spent.output);
             let known = replies.entry(spent.key).or_default();
             *known = (*known).max(figures);
@@ -105,6 +105,18 @@ fn what_forks_repeat_counts_once_wherever_it_is() {
     assert_eq!(ledger(&["made-fork", "made-fork-again"]), (18_000 + 7500 + 8000, 240 + 90 + 10, 5));
     assert_eq!(ledger(&["made-old", "made-old-fork"]), (5900, 112, 5));
     assert_eq!(ledger(&["made-old-fork"]), (5900, 112, 5));
+}
+
+#[test]
+fn forks_and_subagents_of_a_real_codex_count_what_the_model_gave() {
+    // Each reply of the scripted model used 100 and 20, in all threads.
+    let forked = ["legacy-1", "legacy-2", "legacy-3", "paged-1", "paged-2", "paged-3"];
+    assert_eq!(ledger(&forked.map(|name| format!("forked-{name}"))), (800, 160, 8));
+    let spawned = ["legacy-1", "legacy-2", "paged-1", "paged-2"];
+    assert_eq!(ledger(&spawned.map(|name| format!("spawned-{name}"))), (1200, 240, 12));
+    has_own("forked-legacy-3", 100, 20, 1);
+    has_own("spawned-legacy-2", 100, 20, 1);
+    has_own("spawned-paged-2", 100, 20, 1);
 }
 
 #[test]
