@@ -27,6 +27,12 @@ pub trait Reader: Send {
         let _unused = (note, scribe);
     }
 
+    /// The record belongs to another session than those before: some files have several, one after the other.
+    fn is_another(&self, record: Json<'_>, scribe: &Scribe) -> bool {
+        let _unused = (record, scribe);
+        false
+    }
+
     /// The stream is over: a last chance to close in the agent's own way what is open. The scribe closes the rest.
     fn end(&mut self, scribe: &mut Scribe) {
         let _unused = scribe;

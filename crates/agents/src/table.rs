@@ -106,7 +106,7 @@ pub const AGENTS: &[Agent] = &[
 ];
 
 /// What agents leave on disk, in the order in which they are shown.
-pub const LOGS: &[Logs] = &[claude::LOGS, codex::LOGS, gemini::LOGS];
+pub const LOGS: &[Logs] = &[claude::LOGS, codex::LOGS, gemini::LOGS, opencode::LOGS];
 
 /// Versions of a program that tells its own when asked in the usual way.
 const fn versions(oldest: &'static str, tested: &'static str) -> Option<Versions> {

@@ -96,6 +96,15 @@ impl Translator {
         self.give(out);
     }
 
+    /// The record belongs to another session: it is for another translator.
+    #[must_use]
+    pub fn is_another(&self, record: &Record<'_>) -> bool {
+        match record.body {
+            RecordBody::Json(raw) => self.reader.is_another(Json::of(raw), &self.scribe),
+            RecordBody::Text(_) | RecordBody::Bytes(_) => false,
+        }
+    }
+
     /// Keeps a piece of a line that is too long to be read.
     pub fn piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
         let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);

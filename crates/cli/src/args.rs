@@ -43,6 +43,10 @@ pub enum Command {
 /// native record stands verbatim.
 ///
 /// A transcript of both directions is recognised by its lines: {"dir":"in"|"out","t":SECONDS,"msg":RECORD}.
+///
+/// A session log is read in the form in which its agent left it: lines, compressed lines, a JSON document (each of its
+/// parts is a record), or a database (each row is a record, {"table":NAME,"row":{…}}; all sessions one after the other,
+/// or the one that --session names).
 #[derive(ArgGroup)]
 #[command(after_help = examples(), after_long_help = lists())]
 pub struct Translate {
@@ -52,7 +56,7 @@ pub struct Translate {
     /// The protocol to write; `--help` lists the dialects
     #[arg(long, value_name = "DIALECT", default_value = default_dialect(), value_parser = offered::DIALECT, hide_possible_values = true)]
     pub to: String,
-    /// The session's id, in place of the agent's own
+    /// The session's id, in place of the agent's own; of a database, the session to translate
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// The session that the stream continues; some agents then count usage from its beginning

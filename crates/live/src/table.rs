@@ -1,11 +1,12 @@
 //! The scenarios. A new one is a function in a file of `scenarios`, and a line here.
 
+use switchboard_agents::LOGS;
 use switchboard_testkit::clis::Cli;
 
 use crate::{
     scenarios::{
-        approvals, choices, consumers, continued, editor, fakes, harness, one_shot, refused, run, same, sandbox,
-        script, stops,
+        approvals, choices, consumers, continued, editor, fakes, harness, listed, one_shot, refused, run, same,
+        sandbox, script, stops,
     },
     trial::{Trial, abilities},
 };
@@ -50,6 +51,8 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("session stays for more prompts", continued::session),
     Scenario::new("session goes on after an interrupt", continued::interrupted).only(|cli| abilities(cli).interrupt),
     Scenario::new("session is continued and copied", continued::resumed).only(|cli| abilities(cli).resume),
+    Scenario::new("session of the program itself is listed and continued", listed::adopted)
+        .only(|cli| abilities(cli).resume && LOGS.iter().any(|logs| logs.agent == cli.name)),
     Scenario::new("consumers of one session", consumers::together).only(|cli| abilities(cli).approvals),
     Scenario::new("choices are told without a session", choices::discovered),
     Scenario::new("choices of a model reach the model", choices::model).only(|cli| abilities(cli).set_model),

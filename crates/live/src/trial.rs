@@ -80,9 +80,19 @@ impl Trial<'_> {
 
     /// Starts Switchboard with sessions of this stage, nothing to read and other variables.
     pub fn begin(&self, args: &[&str], variables: &[(&str, Option<&str>)]) -> anyhow::Result<Running> {
+        self.begin_in(&self.stage.project(), args, variables)
+    }
+
+    /// The same from another folder than the project's.
+    pub fn begin_in(
+        &self,
+        folder: &Path,
+        args: &[&str],
+        variables: &[(&str, Option<&str>)],
+    ) -> anyhow::Result<Running> {
         let data = self.stage.data();
         let mut command = self.stage.command(self.switchboard, args);
-        command.arg("--data").arg(data);
+        command.current_dir(folder).arg("--data").arg(data);
         for (name, value) in variables {
             match value {
                 Some(value) => command.env(name, value),

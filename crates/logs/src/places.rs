@@ -19,13 +19,21 @@ pub struct Home {
 /// agent's own folder.
 #[must_use]
 pub fn homes(host: &dyn Host, named: &[PathBuf], machine: Option<&str>) -> Vec<Home> {
+    let mut homes = looked_in(host, named, machine);
+    homes.retain(Home::is_there);
+    homes
+}
+
+/// All folders that are looked for, whether they are there or not.
+#[must_use]
+pub fn looked_in(host: &dyn Host, named: &[PathBuf], machine: Option<&str>) -> Vec<Home> {
     let of_machine = |logs: &'static Logs| if named.is_empty() { (logs.homes)(host) } else { below(logs, named) };
     let found = LOGS.iter().flat_map(|logs| of_machine(logs).into_iter().map(move |folder| (logs, folder)));
     let mut homes: Vec<Home> = Vec::new();
     for (logs, folder) in found {
         let folder = folder.canonicalize().unwrap_or(folder);
         let known = homes.iter().any(|home| home.logs.agent == logs.agent && home.folder == folder);
-        if !known && is_home(logs, &folder) {
+        if !known {
             homes.push(Home { logs, folder, machine: machine.map(str::to_owned) });
         }
     }
@@ -37,7 +45,21 @@ fn below(logs: &Logs, named: &[PathBuf]) -> Vec<PathBuf> {
     named.iter().flat_map(|home| [inside(home), vec![home.clone()]].concat()).collect()
 }
 
-/// The folder has what the agent keeps its logs in.
-fn is_home(logs: &Logs, folder: &Path) -> bool {
-    logs.folders.iter().any(|inner| folder.join(inner).exists())
+impl Home {
+    /// The folder has what the agent keeps its logs in.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.logs.folders.iter().any(|inner| inside(&self.folder, inner).iter().any(|path| path.exists()))
+    }
+}
+
+/// A folder or a file in a folder. A `*` in the name of a file stands for anything.
+pub fn inside(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Some((before, behind)) = name.split_once('*') else {
+        return vec![folder.join(name)];
+    };
+    let fits = |name: &str| name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)).is_some();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(fits));
+    named.map(|entry| entry.path()).collect()
 }

@@ -23,7 +23,8 @@ pub struct Logs {
     pub homes: fn(&dyn Host) -> Vec<PathBuf>,
     /// The agent's own folders from a user's home on: for homes that were named, or come from another machine.
     pub below: &'static [&'static str],
-    /// Folders of the agent's own folder that can hold logs: nothing else is looked through.
+    /// Folders of the agent's own folder that can hold logs, and files that are some: nothing else is looked through. A `*`
+    /// in the name of a file stands for anything.
     pub folders: &'static [&'static str],
     /// What a file is, by its path from the agent's own folder on. Nothing for what is no log.
     pub file: fn(&Path) -> Option<LogFile>,
@@ -52,7 +53,8 @@ pub struct LogFile {
     pub parent: Option<String>,
     /// The agent has put it away.
     pub archived: bool,
-    /// The same log can lie in several files, under one name here: the one of the lowest rank is read.
+    /// The same log can lie in several files, under one name here: the one of the lowest rank is read. In a database, a
+    /// session's name follows it.
     pub twin: Option<(String, u8)>,
 }
 

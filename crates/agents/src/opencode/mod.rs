@@ -11,6 +11,7 @@ mod driver;
 mod errors;
 mod exchange;
 mod launch;
+mod log;
 mod messages;
 mod next;
 mod next_stream;
@@ -32,6 +33,7 @@ mod turn;
 mod wire;
 
 pub use launch::AGENT;
+pub use log::LOGS;
 
 use crate::Source;
 
@@ -50,5 +52,12 @@ pub const SOURCES: &[Source] = &[
         title: "OpenCode, `opencode run --format json`",
         schema: None,
         reader: || Box::new(run::Run::default()),
+    },
+    Source {
+        name: "opencode:log",
+        agent: "opencode",
+        title: "OpenCode, the sessions in `opencode.db`, a row a line as `{\"table\",\"row\"}`",
+        schema: None,
+        reader: log::reader,
     },
 ];

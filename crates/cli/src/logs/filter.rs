@@ -50,6 +50,11 @@ impl Only {
         times::zone(self.timezone.as_deref())
     }
 
+    /// A time zone was named: times are wanted, not how long they are ago.
+    pub fn names_zone(&self) -> bool {
+        self.timezone.is_some()
+    }
+
     /// What was typed, with a session's id as it was typed: it may be the beginning of one. Fails before anything was
     /// opened if an option makes no sense.
     pub fn filter(&self, zone: &TimeZone) -> Result<Filter, Failure> {

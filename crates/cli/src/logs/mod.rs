@@ -1,8 +1,13 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
+mod export;
 mod filter;
+mod list;
 mod place;
+mod progress;
 mod scan;
+mod search;
+mod show;
 mod times;
 mod usage;
 mod watch;
@@ -31,6 +36,10 @@ pub struct Logs {
 #[derive(Subcommand)]
 enum Command {
     Scan(scan::Scan),
+    List(Box<list::List>),
+    Show(show::Show),
+    Search(Box<search::Search>),
+    Export(Box<export::Export>),
     Usage(Box<usage::Usage>),
     Watch(watch::Watch),
 }
@@ -39,6 +48,10 @@ enum Command {
 pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::List(list) => list::run(list, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Show(show) => show::run(show, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Export(export) => export::run(export, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Search(search) => search::run(search, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Watch(watch) => watch::run(watch, &args.place),
     }

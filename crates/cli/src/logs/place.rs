@@ -4,10 +4,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use switchboard_agents::Depth;
-use switchboard_logs::{Home, Library, Report, Setup, homes};
+use switchboard_logs::{Home, Library, Report, Setup, homes, looked_in};
 use switchboard_store::{Options, Store};
 
-use crate::{failure::Failure, host};
+use super::progress::Bar;
+use crate::{failure::Failure, host, sessions::say, view::clean};
 
 /// Where to look.
 #[derive(Args)]
@@ -44,7 +45,28 @@ impl Place {
     /// The library, brought up to date.
     pub fn current(&self, depth: Depth) -> Result<(Library, Report), Failure> {
         let library = self.library(false)?;
-        let report = library.refresh(depth, &|_| {})?;
+        let report = refresh(&library, depth)?;
         Ok((library, report))
     }
+
+    /// All folders that are looked for, whether they are there or not.
+    pub fn looked_in(&self) -> Result<Vec<Home>, Failure> {
+        Ok(looked_in(&host::machine()?, &self.home, self.machine.as_deref()))
+    }
+
+    /// Says that there is nothing, and where it was looked.
+    pub fn say_nothing_found(&self) -> Result<(), Failure> {
+        let looked_in = self.looked_in()?;
+        let mut folders: Vec<String> =
+            looked_in.iter().map(|home| format!("  {}", clean::line(&home.folder.to_string_lossy()))).collect();
+        folders.dedup();
+        say(&format!("no logs found; looked in\n{}\nhint: --home DIR looks elsewhere", folders.join("\n")));
+        Ok(())
+    }
+}
+
+/// Brings the index up to date, with a bar where that takes long.
+pub fn refresh(library: &Library, depth: Depth) -> Result<Report, Failure> {
+    let bar = Bar::new();
+    Ok(library.refresh(depth, &|at| bar.show(at))?)
 }

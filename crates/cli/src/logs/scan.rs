@@ -1,24 +1,83 @@
 //! `switchboard logs scan`: brings the index up to date.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    time::Instant,
+};
 
 use clap::Args;
+use serde_json::json;
 use switchboard_agents::Depth;
+use switchboard_logs::Report;
 
-use super::place::Place;
-use crate::failure::Failure;
+use super::place::{Place, refresh};
+use crate::{
+    failure::Failure,
+    sessions::say,
+    view::figures::{bytes, count, duration},
+};
 
 /// Bring the index of logs up to date
+///
+/// Every other command does so by itself; this one says what it came to, and can keep more.
 #[derive(Args)]
 pub struct Scan {
     /// Keep copies of the raw records too, for when the agent deletes its logs
     #[arg(long)]
     keep: bool,
+    /// Read all logs anew. What is left of logs that are gone stays
+    #[arg(long)]
+    rebuild: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Scan, place: &Place) -> Result<(), Failure> {
-    let library = place.library(args.keep)?;
-    let report = library.refresh(Depth::All, &|_| {})?;
-    writeln!(io::stdout(), "{} files, {} read", report.files, report.read).map_err(Failure::Output)
+    let began = Instant::now();
+    let mut library = place.library(args.keep)?;
+    if args.rebuild {
+        // Copies that were kept are made anew with the rest.
+        if !args.keep && !library.copied()?.is_empty() {
+            library = place.library(true)?;
+        }
+        library.rebuild()?;
+    }
+    let report = refresh(&library, Depth::All)?;
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if report.files == 0 && !args.json {
+        return place.say_nothing_found();
+    }
+    let text = if args.json { object(&report, millis) } else { line(&report, millis) };
+    writeln!(io::stdout(), "{text}").map_err(Failure::Output)?;
+    if report.troubles > 0 && !args.json {
+        say("hint: `switchboard logs doctor` says what could not be read");
+    }
+    Ok(())
+}
+
+fn line(report: &Report, millis: u64) -> String {
+    let number = |number: u64, of: &str| count(usize::try_from(number).unwrap_or(usize::MAX), of);
+    let mut words = vec![number(report.files, "log"), format!("{} read", report.read), bytes(report.bytes)];
+    words.push(duration(millis));
+    if report.gone > 0 {
+        words.push(format!("{} gone since", report.gone));
+    }
+    if report.troubles > 0 {
+        words.push(number(report.troubles, "trouble"));
+    }
+    words.join(" · ")
+}
+
+fn object(report: &Report, millis: u64) -> String {
+    json!({
+        "files": report.files,
+        "read": report.read,
+        "bytes": report.bytes,
+        "gone": report.gone,
+        "troubles": report.troubles,
+        "durationMs": millis,
+    })
+    .to_string()
 }

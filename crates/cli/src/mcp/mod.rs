@@ -17,7 +17,7 @@ use crate::{failure::Failure, host, logs::Place};
 /// An agent that has this server can list, search and read what was done on this machine before, by any agent, and what
 /// it used. It only reads. Secrets are taken out of what it gives.
 ///
-/// For example: claude mcp add switchboard -- switchboard mcp
+/// In an agent's settings: {"mcpServers":{"switchboard":{"command":"switchboard","args":["mcp"]}}}
 #[derive(Args)]
 pub struct Mcp {
     #[command(flatten)]

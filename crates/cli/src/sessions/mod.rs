@@ -29,7 +29,7 @@ use clap::{Args, Subcommand};
 use crate::failure::Failure;
 
 pub use found::find;
-pub use row::{age, short};
+pub use row::{age, clip, short};
 pub use table::folder;
 
 /// List, follow, steer, archive and delete sessions

@@ -12,6 +12,18 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
+/// A number of bytes: `512 B`, `1.5 kB`, `12.3 MB`.
+pub fn bytes(count: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let exact = count as f64;
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{:.1} kB", exact / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", exact / 1e6),
+        _ => format!("{:.2} GB", exact / 1e9),
+    }
+}
+
 /// An amount of money: `$0.0031`, `$0.25`, `$12.50`.
 pub fn dollars(amount: f64) -> String {
     if amount != 0.0 && amount.abs() < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
@@ -34,13 +46,14 @@ pub fn count(number: usize, of: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{dollars, duration, tokens};
+    use super::{bytes, dollars, duration, tokens};
 
     #[test]
     fn numbers_are_short() {
         let shown = [999, 1_000, 12_345, 99_949, 99_950, 999_499, 999_500, 12_345_678].map(tokens);
         assert_eq!(shown, ["999", "1.0k", "12.3k", "99.9k", "100k", "999k", "1.0M", "12.3M"]);
         assert_eq!([0.0, 0.003_13, 0.25, 12.5].map(dollars), ["$0.00", "$0.0031", "$0.25", "$12.50"]);
+        assert_eq!([0, 999, 1_500, 12_345_678].map(bytes), ["0 B", "999 B", "1.5 kB", "12.3 MB"]);
         let shown = [0, 307, 59_999, 60_000, 3_725_000].map(duration);
         assert_eq!(shown, ["0.0 s", "0.3 s", "59.9 s", "1 m 00 s", "1 h 02 m"]);
     }

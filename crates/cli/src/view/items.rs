@@ -2,7 +2,10 @@
 
 use switchboard_event::{Delta, Details, Event, Field, Id, Item, Status};
 
-use super::{paper::Block, speech::Voice, style::DIM, tools, viewer::View};
+use super::{clean, fold, options::Detail, paper::Block, speech::Voice, style::DIM, tools, viewer::View};
+
+/// So many columns of a remark are enough for who reads it later.
+const REMARK: usize = 120;
 
 /// An item that is not finished.
 #[derive(Debug)]
@@ -73,6 +76,12 @@ impl View {
     /// One line about something small.
     pub(super) fn remark(&mut self, event: &Event, text: &str) {
         self.begin(event, Block::Note);
+        if self.paper.options.detail == Detail::Brief {
+            let line = text.lines().next().unwrap_or_default();
+            let (line, more) = fold::cells([&*clean::line(line)], REMARK);
+            let line: String = fold::cut(line, more, REMARK).iter().map(|cell| cell.c).collect();
+            return self.paper.rows(0, 1, &[(DIM, "· "), (DIM, &line)]);
+        }
         self.paper.rows(0, 3, &[(DIM, "· "), (DIM, text)]);
     }
 }

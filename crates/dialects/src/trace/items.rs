@@ -6,6 +6,7 @@ use switchboard_event::{CallKind, ChangeKind, Details, Event, FileOp, Id, Item, 
 
 use super::{
     languages,
+    models::Model,
     project::{Trace, is_subagents},
     tokens::Held,
     wire::{Channel, EventType, Tool, ToolStatus},
@@ -46,12 +47,18 @@ impl Trace {
 
     fn say(&mut self, kind: EventType, text: Option<&str>, item: &Item, event: &Event, out: &mut Messages) {
         let held = self.tokens_of(item, event);
+        let model = self.model_of(item, event);
         self.sink(event, out).send(kind, Channel::Chat, |line| {
             line.what.text = text;
+            model.put(&mut line.model);
             if let Some(held) = &held {
                 line.count(&held.usage);
             }
         });
+    }
+
+    fn model_of(&self, item: &Item, event: &Event) -> Model {
+        self.models.of(item.reply.as_ref(), is_subagents(event))
     }
 
     fn tokens_of(&mut self, item: &Item, event: &Event) -> Option<Box<Held>> {
@@ -63,8 +70,12 @@ impl Trace {
             return;
         }
         let held = self.tokens_of(item, event);
+        let model = self.model_of(item, event);
         let text = input(item);
-        self.sink(event, out).send(EventType::ToolCall, channel(item), |line| {
+        let mut sink = self.sink(event, out);
+        sink.name(id, "");
+        sink.send(EventType::ToolCall, channel(item), |line| {
+            model.put(&mut line.model);
             line.what.text = Some(&*text).filter(|text| !text.is_empty());
             line.tool = Some(Tool { status: Some(ToolStatus::InProgress), ..tool(id, item) });
             if let Some(held) = &held {
@@ -75,14 +86,11 @@ impl Trace {
 
     /// A tool that nobody saw being called was called all the same.
     fn give_back(&mut self, id: &Id, item: &Item, event: &Event, out: &mut Messages) {
-        let was_called = self.calls.contains(id);
         self.call(id, item, event, out);
         self.calls.remove(id);
         let text = output::text_or_why(item);
         let mut sink = self.sink(event, out);
-        if !was_called {
-            sink.next();
-        }
+        sink.name(id, ":result");
         sink.send(EventType::ToolResult, channel(item), |line| {
             line.what.text = Some(&text);
             line.tool = Some(Tool {

@@ -6,7 +6,7 @@ use switchboard_event::{Level, Notice, Topic};
 
 use super::{
     project::Sink,
-    wire::{Channel, EventType, Tool},
+    wire::{Channel, EventType, Role, Tool},
 };
 
 /// Writes a notice. Signs of life, echoes and talk between host and agent are no occurrences, like the pieces in which
@@ -21,8 +21,16 @@ pub fn write(notice: &Notice, sink: &mut Sink<'_>) {
     let (item, text) = (sink.event.item.as_deref(), text.as_deref());
     sink.send(kind, channel, |line| {
         line.what.text = text;
+        if is_local(notice) {
+            line.what.role = Role::Cli;
+        }
         line.tool = item.map(|item| Tool { call_id: Some(item), ..Tool::default() });
     });
+}
+
+/// A command that the agent answers itself printed it.
+fn is_local(notice: &Notice) -> bool {
+    notice.topic == Topic::Stdout && notice.name.as_deref() == Some("local_command")
 }
 
 fn nature(notice: &Notice) -> (EventType, Channel) {
@@ -31,7 +39,8 @@ fn nature(notice: &Notice) -> (EventType, Channel) {
         Topic::Stdout | Topic::Stderr => (EventType::Log, Channel::Terminal),
         Topic::Hook => (EventType::Log, Channel::System),
         Topic::Snapshot => (EventType::FileSnapshot, Channel::Filesystem),
-        Topic::Compaction if notice.text.is_some() => (EventType::SessionSummary, Channel::System),
+        Topic::Compaction | Topic::Status if is_summary(notice) => (EventType::SessionSummary, Channel::System),
+        Topic::Compaction if says => (EventType::SystemMessage, Channel::System),
         Topic::Warning
         | Topic::Retry
         | Topic::RateLimit
@@ -46,6 +55,12 @@ fn nature(notice: &Notice) -> (EventType, Channel) {
         _ if notice.error.is_some() => (EventType::SystemMessage, Channel::System),
         _ => (EventType::Meta, Channel::System),
     }
+}
+
+/// The session in short, in the model's words.
+fn is_summary(notice: &Notice) -> bool {
+    let status = notice.status.as_deref();
+    notice.text.is_some() && (status == Some("summary") || notice.topic == Topic::Compaction && status != Some("failed"))
 }
 
 /// What a person reads: the text, or what went wrong, or the name of what happened. A hook has all of them.

@@ -5,13 +5,15 @@ use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{
-    Body, EndReason, Event, Id, SessionEnded, TurnCompleted, TurnStarted, TurnStatus, Usage, UserMessage,
+    Body, Details, EndReason, Event, Id, Origin, SessionEnded, Status, TurnCompleted, TurnStarted, TurnStatus,
+    Usage, UserMessage,
 };
 
 use super::{
     about::About,
+    models::Models,
     notices,
-    prompts::Prompts,
+    prompts::{Awaited, Prompts},
     records::LastRecord,
     tokens::Held,
     wire::{AgentEventV1, Channel, EventType, Group, Rest, Tool, What},
@@ -29,6 +31,8 @@ pub struct Trace {
     /// The turn has given an answer.
     pub(super) said: bool,
     prompts: Prompts,
+    awaited: Option<Box<Awaited>>,
+    pub(super) models: Models,
 }
 
 impl Projection for Trace {
@@ -36,6 +40,9 @@ impl Projection for Trace {
         self.record.see(event);
         if let Some(held) = self.held.take_if(|held| !held.waits(event)) {
             self.count(&held, out);
+        }
+        if let Some(awaited) = self.awaited.take_if(|awaited| !awaited.waits(event)) {
+            self.prompted(&awaited, out);
         }
         match &event.body {
             Body::ItemDelta(_) => {}
@@ -115,6 +122,13 @@ impl Sink<'_> {
         self.id.push_str(".1");
     }
 
+    /// The next event that is written is called so.
+    pub fn name(&mut self, id: &str, part: &str) {
+        self.id.clear();
+        self.id.push_str(id);
+        self.id.push_str(part);
+    }
+
     /// Writes something about the session itself.
     pub fn meta(&mut self, text: &str) {
         self.send(EventType::Meta, Channel::System, |line| line.what.text = Some(text));
@@ -132,9 +146,12 @@ impl Sink<'_> {
 
 impl Trace {
     pub(super) fn sink<'a>(&'a mut self, event: &'a Event, out: &'a mut Messages) -> Sink<'a> {
-        let mut id = String::with_capacity(24);
+        let mut id = String::with_capacity(40);
         // Writing into a string cannot fail.
-        let _ok = write!(id, "{}", event.id());
+        let _ok = match own_id(event) {
+            Some(item) => write!(id, "{item}"),
+            None => write!(id, "{}", event.id()),
+        };
         let raw = self.record.of(event);
         let (origin, model, user_message) = self.about.of(event);
         Sink { event, origin, model, user_message, raw, out, id }
@@ -143,9 +160,20 @@ impl Trace {
     fn turn_started(&mut self, turn: &TurnStarted, event: &Event, out: &mut Messages) {
         self.said = false;
         match turn.prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
-            Some(prompt) if self.prompts.turn_began(prompt) => self.user_message(prompt, event, out),
+            Some(prompt) if self.prompts.turn_began(prompt) => {
+                let raw = self.record.of(event).map(Cow::into_owned);
+                self.awaited = Some(Box::new(Awaited::new(prompt, channel_of(turn.origin), event, raw)));
+            }
             _ => self.sink(event, out).meta("turn started"),
         }
+    }
+
+    /// Writes the prompt of a turn that no item repeats.
+    fn prompted(&mut self, awaited: &Awaited, out: &mut Messages) {
+        let raw = awaited.raw.as_deref().map(Cow::Borrowed);
+        let mut sink = Sink { raw, ..self.sink(&awaited.event, out) };
+        sink.send(EventType::UserMessage, awaited.channel, |line| line.what.text = Some(&awaited.text));
+        self.about.user_message = Some(sink.id);
     }
 
     /// What the user says begins what belongs to it. What a subagent or the agent's host says is no user's message.
@@ -154,15 +182,13 @@ impl Trace {
         if message.synthetic || is_subagents(event) {
             return self.sink(event, out).meta(&text);
         }
-        if self.prompts.said(&text, message.queued || event.turn.is_none()) {
-            self.user_message(&text, event, out);
+        let awaited = self.awaited.take();
+        if self.prompts.said(&text, message.queued || event.turn.is_none()) || awaited.is_some() {
+            let channel = awaited.map_or(Channel::Chat, |awaited| awaited.channel);
+            let mut sink = self.sink(event, out);
+            sink.send(EventType::UserMessage, channel, |line| line.what.text = Some(&text));
+            self.about.user_message = Some(sink.id);
         }
-    }
-
-    fn user_message(&mut self, text: &str, event: &Event, out: &mut Messages) {
-        let mut sink = self.sink(event, out);
-        sink.send(EventType::UserMessage, Channel::Chat, |line| line.what.text = Some(text));
-        self.about.user_message = Some(sink.id);
     }
 
     fn turn_completed(&mut self, turn: &TurnCompleted, event: &Event, out: &mut Messages) {
@@ -190,6 +216,7 @@ impl Trace {
             return self.sink(event, out).meta(&text);
         }
         let raw = self.record.of(event).map(Cow::into_owned);
+        self.models.learn(usage);
         let held = Box::new(Held::new(usage, event, raw));
         if usage.key.is_some() {
             self.held = Some(held);
@@ -207,6 +234,22 @@ impl Trace {
             line.count(&held.usage);
         });
     }
+}
+
+/// The agent's own id of what is said: that of the item, since nothing else has one.
+fn own_id(event: &Event) -> Option<&Id> {
+    let Body::ItemCompleted(item) = &event.body else { return None };
+    let is_said = match &item.details {
+        Details::AgentMessage(_) | Details::Reasoning(_) => item.status != Status::Superseded,
+        Details::UserMessage(_) => true,
+        _ => false,
+    };
+    event.item.as_ref().filter(|_| is_said)
+}
+
+/// A command that the agent answers itself is typed at its prompt and not said to the model.
+fn channel_of(origin: Origin) -> Channel {
+    if origin == Origin::Command { Channel::Cli } else { Channel::Chat }
 }
 
 /// A subagent's event is not part of the conversation with the user.

@@ -1,6 +1,43 @@
 //! Prompts: each is one user message, whether it is known from the turn that it began, from an item, or from both.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use switchboard_event::{Body, Details, Event, Item};
+
+use super::{tokens::without_body, wire::Channel};
+use crate::saved;
+
+/// A prompt that a turn began with. The agent's own id of it is that of an item, which comes next if there is one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Awaited {
+    pub text: String,
+    pub channel: Channel,
+    /// The event that said it, without its body.
+    #[serde(deserialize_with = "saved::event")]
+    pub event: Event,
+    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Box<RawValue>>,
+}
+
+impl Awaited {
+    /// Waits with the prompt of a turn.
+    pub fn new(text: &str, channel: Channel, event: &Event, raw: Option<Box<RawValue>>) -> Self {
+        Self { text: text.to_owned(), channel, event: without_body(event), raw }
+    }
+
+    /// The event is the item, or on the way to it.
+    pub fn waits(&self, event: &Event) -> bool {
+        match &event.body {
+            Body::ItemStarted(item) => matches!(item.details, Details::UserMessage(_)),
+            Body::ItemCompleted(item) => self.is(item),
+            _ => false,
+        }
+    }
+
+    fn is(&self, item: &Item) -> bool {
+        matches!(&item.details, Details::UserMessage(message) if !message.synthetic && message.joined() == self.text)
+    }
+}
 
 /// The last prompt, as long as its other half may still come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

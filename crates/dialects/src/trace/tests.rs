@@ -46,9 +46,9 @@ fn everything_is_valid_and_hangs_together() {
 
 #[test]
 fn every_event_says_where_it_comes_from() {
-    let messages = project(&DIALECT, &everything()[..3]);
+    let messages = project(&DIALECT, &[&everything()[..2], &[completed_turn()]].concat());
     assert_eq!(
-        fields(&messages, &["source", "session_id", "project_root", "model", "raw", "sequence"]),
+        fields(&messages[..2], &["source", "session_id", "project_root", "model", "raw", "sequence"]),
         json!([
             ["sample_product", "native-1", "/w", "m1", {"n": 1}, 1],
             ["sample_product", "native-1", "/w", null, {"n": 2}, 2],
@@ -89,20 +89,21 @@ fn a_prompt_is_one_user_message() {
     events.push(json!({"kind": "turn.started", "turn": 2}));
     events.extend(whole("u4", &user("two")));
     events.push(completed_turn());
-    events.push(prompted("two"));
+    events.extend([prompted("two"), completed_turn()]);
     let messages = project(&DIALECT, &events);
     assert_eq!(
         fields(&messages, &["event_type", "text", "sequence", "parent_event_id"]),
         json!([
             ["meta", null, 1, null],
-            ["user_message", "one", 2, null],
+            ["user_message", "one", 4, null],
             ["user_message", "while it ran", 6, null],
-            ["meta", "you are a subagent", 8, "evt_12bc7704_6"],
-            ["meta", "turn completed", 9, "evt_12bc7704_6"],
-            ["meta", "turn started", 10, "evt_12bc7704_6"],
+            ["meta", "you are a subagent", 8, "u2"],
+            ["meta", "turn completed", 9, "u2"],
+            ["meta", "turn started", 10, "u2"],
             ["user_message", "two", 12, null],
-            ["meta", "turn completed", 13, "evt_12bc7704_12"],
+            ["meta", "turn completed", 13, "u4"],
             ["user_message", "two", 14, null],
+            ["meta", "turn completed", 15, "evt_12bc7704_14"],
         ])
     );
 }
@@ -188,7 +189,7 @@ fn a_tool_that_never_began_was_called_all_the_same() {
     let messages = project(&DIALECT, &[finished("t", json!({"type": "command", "command": "ls"}))]);
     assert_eq!(
         fields(&messages, &["event_type", "event_id", "tool_call_id"]),
-        json!([["tool_call", "evt_12bc7704_1", "t"], ["tool_result", "evt_12bc7704_1.1", "t"]])
+        json!([["tool_call", "t", "t"], ["tool_result", "t:result", "t"]])
     );
 }
 

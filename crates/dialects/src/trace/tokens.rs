@@ -21,22 +21,7 @@ pub struct Held {
 impl Held {
     /// Holds the figures of an event.
     pub fn new(usage: &Usage, event: &Event, raw: Option<Box<RawValue>>) -> Self {
-        let nothing = Body::ItemDelta(Delta::Progress { elapsed_ms: None, ratio: None, text: None });
-        let event = Event {
-            seq: event.seq,
-            session: event.session.clone(),
-            at: event.at,
-            agent: event.agent.clone(),
-            run: event.run,
-            turn: event.turn,
-            item: event.item.clone(),
-            parent: event.parent.clone(),
-            thread: event.thread.clone(),
-            body: nothing,
-            native: None,
-            cause: None,
-        };
-        Self { usage: usage.clone(), event, raw }
+        Self { usage: usage.clone(), event: without_body(event), raw }
     }
 
     /// They can wait longer: the event writes nothing, or is what they wait for.
@@ -52,6 +37,24 @@ impl Held {
     /// They belong to the reply that the item came with.
     pub fn is_of(&self, item: &Item, event: &Event) -> bool {
         self.usage.key.is_some() && item.reply == self.usage.key && event.thread == self.event.thread
+    }
+}
+
+/// Where and when an event happened, without what it says.
+pub fn without_body(event: &Event) -> Event {
+    Event {
+        seq: event.seq,
+        session: event.session.clone(),
+        at: event.at,
+        agent: event.agent.clone(),
+        run: event.run,
+        turn: event.turn,
+        item: event.item.clone(),
+        parent: event.parent.clone(),
+        thread: event.thread.clone(),
+        body: Body::ItemDelta(Delta::Progress { elapsed_ms: None, ratio: None, text: None }),
+        native: None,
+        cause: None,
     }
 }
 

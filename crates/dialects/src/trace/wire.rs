@@ -85,6 +85,9 @@ pub struct Tokens {
     /// Ours: tokens written to a cache.
     #[serde(rename = "tokens_cache_write", skip_serializing_if = "Option::is_none")]
     cache_write: Option<u64>,
+    /// Ours: those of them that are kept for an hour.
+    #[serde(rename = "tokens_cache_write_1h", skip_serializing_if = "Option::is_none")]
+    cache_write_1h: Option<u64>,
     /// Ours: what the agent says it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
@@ -103,6 +106,7 @@ impl From<&Usage> for Tokens {
             thinking: Some(usage.reasoning).filter(|tokens| *tokens > 0 || !usage.reasoning_in_output),
             tool: usage.tool,
             cache_write: Some(usage.cache_write()).filter(|tokens| *tokens > 0),
+            cache_write_1h: Some(usage.cache_write_1h).filter(|tokens| *tokens > 0),
             cost_usd: usage.cost_usd,
         }
     }
@@ -207,22 +211,23 @@ pub enum Role {
     Assistant,
     System,
     Tool,
+    Cli,
 }
 
 impl EventType {
-    /// The role that the specification demands. Summaries and logs are the runtime's here.
+    /// The role that the specification demands. Summaries are the model's, logs the runtime's.
     pub fn role(self) -> Role {
         match self {
             Self::UserMessage => Role::User,
-            Self::AssistantMessage | Self::Reasoning | Self::ToolCall => Role::Assistant,
+            Self::AssistantMessage | Self::Reasoning | Self::ToolCall | Self::SessionSummary => Role::Assistant,
             Self::ToolResult => Role::Tool,
-            Self::SystemMessage | Self::FileSnapshot | Self::SessionSummary | Self::Meta | Self::Log => Role::System,
+            Self::SystemMessage | Self::FileSnapshot | Self::Meta | Self::Log => Role::System,
         }
     }
 }
 
 /// Where it happened.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     Chat,
@@ -231,6 +236,8 @@ pub enum Channel {
     Filesystem,
     System,
     Other,
+    /// Typed at the agent's own prompt.
+    Cli,
 }
 
 /// How far a tool got.

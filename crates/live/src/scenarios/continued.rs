@@ -133,7 +133,7 @@ fn heard_again(trial: &Trial<'_>, session: &str) -> anyhow::Result<Heard> {
 }
 
 /// It says something new, and the model was given what was said before.
-fn remembers(trial: &Trial<'_>, heard: &Heard, says: &str, before: &[&str]) -> anyhow::Result<()> {
+pub fn remembers(trial: &Trial<'_>, heard: &Heard, says: &str, before: &[&str]) -> anyhow::Result<()> {
     heard.ends(0, EndReason::Completed)?;
     ensure!(heard.text() == says, "{:?}, not {says:?}\n{}", heard.text(), heard.ended.shown());
     let model = trial.stage.model().conversation();

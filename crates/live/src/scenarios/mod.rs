@@ -7,6 +7,7 @@ pub mod continued;
 pub mod editor;
 pub mod fakes;
 pub mod harness;
+pub mod listed;
 pub mod one_shot;
 pub mod refused;
 pub mod run;

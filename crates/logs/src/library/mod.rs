@@ -1,5 +1,6 @@
 //! All logs of this machine, and the index over them.
 
+mod health;
 mod ledger;
 mod matching;
 mod search;
@@ -16,6 +17,8 @@ use std::{
 
 use switchboard_agents::Depth;
 use switchboard_store::Log;
+
+pub use health::Health;
 
 use crate::{
     Home, LogsError, Progress, Report, Trouble,

@@ -29,8 +29,8 @@ pub fn look(homes: &[Home], ears: &mut Ears, found: &mut dyn FnMut(Found)) {
     for (number, home) in homes.iter().enumerate() {
         // For what is not there yet.
         ears.listen(&home.folder);
-        for inner in home.logs.folders {
-            below(homes, number, &home.folder.join(inner), ears, found);
+        for path in home.logs.folders.iter().flat_map(|inner| named(&home.folder, inner)) {
+            below(homes, number, &path, ears, found);
         }
     }
 }
@@ -56,8 +56,27 @@ pub fn below(homes: &[Home], number: usize, path: &Path, ears: &mut Ears, found:
 
 /// The homes in which a path can be a log, or has some below it.
 pub fn homes_of(homes: &[Home], path: &Path) -> Vec<usize> {
-    let is_inside = |home: &Home| home.logs.folders.iter().any(|inner| path.starts_with(home.folder.join(inner)));
+    let fits = |home: &Home, inner: &str| match inner.contains('*') {
+        true => path.parent() == Some(&home.folder) && is_named(path, inner),
+        false => path.starts_with(home.folder.join(inner)),
+    };
+    let is_inside = |home: &Home| home.logs.folders.iter().any(|inner| fits(home, inner));
     homes.iter().enumerate().filter(|(_, home)| is_inside(home)).map(|(number, _)| number).collect()
+}
+
+/// What lies in a folder under a name in which `*` stands for anything.
+fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
+    if !name.contains('*') {
+        return vec![folder.join(name)];
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| is_named(path, name)).collect()
+}
+
+fn is_named(path: &Path, name: &str) -> bool {
+    let Some((begin, end)) = name.split_once('*') else { return false };
+    let given = path.file_name().unwrap_or_default().to_string_lossy();
+    given.strip_prefix(begin).is_some_and(|rest| rest.ends_with(end))
 }
 
 fn log(homes: &[Home], number: usize, path: &Path, meta: &fs::Metadata) -> Option<Found> {

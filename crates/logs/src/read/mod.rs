@@ -52,3 +52,6 @@ pub fn records(
 pub fn root(logs: &Logs, path: &Path) -> Option<String> {
     (logs.root)(&disk::Disk, path)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, fs::File, mem};
 
-use switchboard_agents::{Depth, Finds, Form, Json, LOGS, Skim};
+use switchboard_agents::{Depth, Facts, Finds, Form, Json, LOGS, Skim};
 use switchboard_event::Timestamp;
 
 use super::{Task, mark};
@@ -76,7 +76,10 @@ impl<'a> Reading<'a> {
             replaces,
             raw: None,
             troubles: Vec::new(),
-            facts: old.map(|unit| unit.facts.clone()).unwrap_or_default(),
+            facts: old.map_or_else(
+                || Facts { cwd: read::root(logs, &task.seen.path), ..Facts::default() },
+                |unit| unit.facts.clone(),
+            ),
             state: Vec::new(),
             time: old.map_or(0, |unit| unit.time),
             mark: None,

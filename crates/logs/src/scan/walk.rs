@@ -10,7 +10,7 @@ use std::{
 
 use switchboard_agents::{Form, LogFile};
 
-use crate::{Home, read};
+use crate::{Home, places::inside, read};
 
 /// A log that is there.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ pub struct Blocked {
 pub fn walk(homes: &[Home]) -> (Vec<Seen>, Vec<Blocked>) {
     let mut walker = Walker { seen: Vec::new(), blocked: Vec::new() };
     for home in homes {
-        for folder in home.logs.folders {
-            let path = home.folder.join(folder);
+        let folders = home.logs.folders.iter();
+        for path in folders.flat_map(|folder| inside(&home.folder, folder)) {
             if path.is_file() {
                 walker.file(home, &path, path.metadata());
             } else if path.is_dir() {
@@ -136,7 +136,7 @@ impl Walker {
     ) {
         let machine = home.machine.clone().unwrap_or_default();
         let log = match (&file.twin, &part) {
-            (Some((twin, _)), _) => twin.clone(),
+            (Some((twin, _)), part) => format!("{twin}{}", part.as_deref().unwrap_or_default()),
             (None, Some(part)) => format!("{}#{part}", path.display()),
             (None, None) => path.display().to_string(),
         };

@@ -1,7 +1,10 @@
 //! By tool: a reply's tokens belong to the calls in it, in equal parts; what cannot be divided goes to the first, so
 //! that the rows add up to the total. A reply without a call is an answer.
 
-use super::gather::{Gather, Places};
+use super::{
+    gather::{Gather, Places},
+    sums::Sums,
+};
 use crate::{Ledger, Name};
 
 /// The row of replies that called nothing.
@@ -9,15 +12,12 @@ const ANSWER: &str = "(answer)";
 
 /// Puts replies together by the tools that they called.
 pub fn gather(gather: &mut Gather<'_>) {
-    let lists: Vec<Calls> = gather.ledger.tools.iter().map(|list| Calls::of(list)).collect();
-    let (mut places, none) = (Places::new(gather.ledger), Calls::default());
     let ledger: &Ledger = gather.ledger;
+    let (mut places, mut calls) = (Places::new(ledger), Calls::default());
     for entry in &ledger.entries {
+        calls.count(ledger.tools.get(entry.tools as usize).map_or(&[], Vec::as_slice));
         let sums = gather.costs.of(entry);
-        let calls = lists.get(entry.tools as usize).unwrap_or(&none);
-        let mut all = sums;
-        all.calls = calls.all;
-        gather.total.add(entry, &all);
+        gather.total.add(entry, &Sums { calls: calls.all, ..sums });
         if calls.all == 0 {
             let place = places.of(Name::default(), ANSWER, &mut gather.groups);
             gather.groups.get_mut(place).into_iter().for_each(|group| group.add(entry, &sums));
@@ -30,7 +30,7 @@ pub fn gather(gather: &mut Gather<'_>) {
     }
 }
 
-/// A list of calls, with each tool once.
+/// The calls of a reply, with each tool once. Used again for each reply, since there are many.
 #[derive(Default)]
 struct Calls {
     all: u64,
@@ -38,15 +38,15 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(list: &[Name]) -> Self {
-        let mut calls = Self::default();
+    fn count(&mut self, list: &[Name]) {
+        self.all = 0;
+        self.tools.clear();
         for tool in list {
-            calls.all += 1;
-            match calls.tools.iter_mut().find(|(known, _)| known == tool) {
+            self.all += 1;
+            match self.tools.iter_mut().find(|(known, _)| known == tool) {
                 Some((_, count)) => *count += 1,
-                None => calls.tools.push((*tool, 1)),
+                None => self.tools.push((*tool, 1)),
             }
         }
-        calls
     }
 }

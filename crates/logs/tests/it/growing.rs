@@ -43,7 +43,6 @@ fn only(mut paths: Vec<PathBuf>) -> PathBuf {
 fn however_logs_grow_the_index_is_that_of_the_whole() {
     let (whole, _) = Place::with_corpus(&Wanted::small(7));
     let (grown, mut dice) = (Place::new(), Dice::new(7));
-    let library = grown.library();
     let files = files(&whole.home());
     for step in 1..=4_usize {
         for path in &files {
@@ -53,9 +52,9 @@ fn however_logs_grow_the_index_is_that_of_the_whole() {
             let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
             grown.file(name.to_str().unwrap(), if is_lines { &bytes[..part] } else { &bytes });
         }
-        refresh(&library);
+        grown.current();
     }
-    assert_eq!(said(&library), whole.afresh());
+    assert_eq!(said(&grown.library()), whole.afresh());
 }
 
 #[test]
@@ -147,9 +146,7 @@ fn a_log_that_is_compressed_or_put_away_is_the_same_log() {
 #[test]
 fn logs_that_change_while_they_are_read_harm_nothing() {
     let (whole, _) = Place::with_corpus(&Wanted::small(9));
-    let place = Place::new();
-    let library = place.library();
-    let files = files(&whole.home());
+    let (place, files) = (Place::new(), files(&whole.home()));
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let write = || {
@@ -170,7 +167,7 @@ fn logs_that_change_while_they_are_read_harm_nothing() {
         };
         scope.spawn(write);
         while !done.load(Ordering::Relaxed) {
-            refresh(&library);
+            place.current();
         }
     });
     // Everything is put right, and what was only there for a moment is no harm to what is there.
@@ -178,7 +175,6 @@ fn logs_that_change_while_they_are_read_harm_nothing() {
     for path in &files {
         place.file(path.strip_prefix(whole.home()).unwrap().to_str().unwrap(), &fs::read(path).unwrap());
     }
-    refresh(&library);
-    assert_eq!(said(&library).all, whole.afresh().all);
+    assert_eq!(said(&place.current().0).all, whole.afresh().all);
     crate::crash::check_sound(&place.data());
 }

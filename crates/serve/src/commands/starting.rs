@@ -10,7 +10,7 @@ use switchboard_store::Session as Stored;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
-    Problem, Service, foreign,
+    Problem, Service, foreign, logs,
     order::{PromptRequest, SessionRequest},
     service::Place,
     view::SessionView,
@@ -31,7 +31,12 @@ impl Service {
         request.check()?;
         let wanted = self.wanted(request)?;
         let session = match &request.session_id {
-            Some(id) => return self.go_on(id, request, wanted).await,
+            Some(id) => match self.go_on(id, request, wanted.clone()).await {
+                Err(unknown) if unknown.code == "no_session" && self.serves() => {
+                    return self.adopt(id, request, wanted).await;
+                }
+                other => return other,
+            },
             None => self.begin(wanted).await?,
         };
         self.view(session.id()).await
@@ -64,6 +69,28 @@ impl Service {
         wanted.config.approval_mode.get_or_insert(self.setup().approval);
         wanted.config.sandbox_mode.get_or_insert(SandboxMode::None);
         self.launch(wanted).await
+    }
+
+    /// Goes on with a session that only its agent has, by its whole id.
+    async fn adopt(&self, id: &str, request: &SessionRequest, wanted: StartRequest) -> Result<SessionView, Problem> {
+        let named = id.to_owned();
+        let mut wanted = self
+            .logs()
+            .ask(move |library| {
+                let mut wanted = wanted;
+                if library.session(&named)?.id != named {
+                    return Err(Problem::no_session(&named));
+                }
+                logs::adopt(library, &named, &mut wanted)?;
+                Ok(wanted)
+            })
+            .await
+            .map_err(|problem| if problem.code == "no_session" { Problem::no_session(id) } else { problem })?;
+        match wanted.resume.take() {
+            // We ran it before: then it goes on as that.
+            Some(own) => self.go_on(&own, request, wanted).await,
+            None => self.view(self.begin(wanted).await?.id()).await,
+        }
     }
 
     /// What the request means to the engine.

@@ -12,6 +12,7 @@ use switchboard_logs::LogsError;
 use switchboard_store::StoreError;
 
 use super::Problem;
+use crate::logs::AdoptError;
 
 impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
@@ -88,6 +89,20 @@ impl From<LogsError> for Problem {
         match error {
             LogsError::Store(error) => error.into(),
             error => Self::new(status, code, error.to_string()),
+        }
+    }
+}
+
+impl From<AdoptError> for Problem {
+    fn from(error: AdoptError) -> Self {
+        let code = match &error {
+            AdoptError::OtherAgent { .. } => "other_agent",
+            AdoptError::NoFolder { .. } => "bad_folder",
+            _ => "not_resumable",
+        };
+        match error {
+            AdoptError::Logs(error) => error.into(),
+            error => Self::conflict(code, error.to_string()),
         }
     }
 }

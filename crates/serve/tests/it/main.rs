@@ -20,6 +20,7 @@ mod harness;
 mod listen_end;
 mod listen_limits;
 mod listen_unix;
+mod logs;
 mod refused;
 mod rig;
 mod running;

@@ -68,6 +68,11 @@ impl Rig {
         Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options, Limits::default())
     }
 
+    /// A server whose machine has agents' logs in the folder `home`.
+    pub fn in_folder(folder: TempDir) -> Self {
+        Self::at(Arc::new(folder), Vec::new(), &Options::default(), Limits::default())
+    }
+
     /// Another process that shares the log.
     pub fn beside(&self) -> Self {
         Self::at(self.folder.clone(), Vec::new(), &Options::default(), Limits::default())
@@ -89,7 +94,7 @@ impl Rig {
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
-            homes: switchboard_logs::homes(&machine(&folder), &[], None),
+            homes: switchboard_logs::homes(&machine(&folder), &[folder.path().join("home")], None),
             zone: jiff::tz::TimeZone::UTC,
         });
         Self { service, folder, document: openapi::document(), owner }

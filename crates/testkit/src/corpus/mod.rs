@@ -20,7 +20,7 @@ use std::{fs, path::Path};
 
 use anyhow::Context as _;
 
-pub use truth::{Needle, Tokens, Truth};
+pub use truth::{Growth, Needle, Tokens, Truth};
 
 use self::{files::Corpus, words::Words};
 

@@ -75,6 +75,19 @@ pub struct Needle {
     pub session: String,
 }
 
+/// A line that an agent would write next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    /// The log, by its path from the home on.
+    pub path: String,
+    /// The session.
+    pub session: String,
+    /// The line, with its end.
+    pub line: String,
+    /// What the reply in it used.
+    pub tokens: Tokens,
+}
+
 /// Everything that is known about a corpus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truth {
@@ -102,6 +115,8 @@ pub struct Truth {
     pub rare: Vec<Needle>,
     /// The most frequent word.
     pub common: String,
+    /// What comes next; no part of the rest.
+    pub growth: Option<Growth>,
 }
 
 impl Truth {

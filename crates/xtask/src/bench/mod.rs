@@ -3,6 +3,7 @@
 
 pub mod floor;
 mod harness;
+mod logs;
 mod memory;
 mod programs;
 mod run;
@@ -20,6 +21,7 @@ pub enum Bench {
     Run(run::Run),
     Serve(serve::Serve),
     Harness(harness::Harness),
+    Logs(logs::Logs),
 }
 
 /// Runs the command.
@@ -30,5 +32,6 @@ pub fn run(args: &Bench) -> anyhow::Result<()> {
         Bench::Run(args) => run::run(args),
         Bench::Serve(args) => serve::run(args),
         Bench::Harness(args) => harness::run(args),
+        Bench::Logs(args) => logs::run(args),
     }
 }

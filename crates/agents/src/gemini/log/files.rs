@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
+use switchboard_event::{Timestamp, Usage};
 
 use super::reader;
 use crate::{
@@ -35,15 +36,14 @@ fn homes(host: &dyn Host) -> Vec<PathBuf> {
     }
 }
 
-/// `tmp/<project>/chats/session-….jsonl` or `….json`, `tmp/<project>/chats/<parent>/<id>.jsonl`,
-/// `tmp/<project>/logs.json`. A file that was taken from there is known by its ending.
+/// `tmp/<project>/chats/session-….jsonl` or `….json`, `tmp/<project>/chats/<parent>/<id>.jsonl`. A file by itself is known
+/// by its ending: `tmp/<project>/logs.json` too, which repeats the prompts of all sessions and is nobody's log.
 fn file(path: &Path) -> Option<LogFile> {
     let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
     let (folder, name) = parts.split_last().map(|(name, folder)| (folder, *name))?;
     let parent = match folder {
         [] | ["tmp", _, "chats"] => None,
         ["tmp", _, "chats", parent] => Some((*parent).to_owned()),
-        ["tmp", _] if name == "logs.json" => None,
         _ => return None,
     };
     let (stem, form) = if let Some(stem) = name.strip_suffix(".jsonl") {
@@ -71,7 +71,7 @@ fn records(text: &str) -> Vec<String> {
 }
 
 /// Message ids are unique over all sessions, which matters for copies; those of other writers may not be.
-fn key(session: &str, message: &str) -> String {
+fn key(session: &str, message: &str, _: &Usage, _: Option<Timestamp>) -> String {
     let is_unique = message.len() >= 36 && message.bytes().filter(|byte| *byte == b'-').count() >= 4;
     if is_unique { format!("gemini:{message}") } else { format!("gemini:{session}:{message}") }
 }

@@ -10,7 +10,8 @@ mod parts;
 use std::collections::{HashMap, HashSet};
 
 use switchboard_event::{
-    Dir, EndReason, Id, Info, Item, Level, Notice, Timestamp, Topic, TurnCompleted, TurnStarted, Usage, UserMessage,
+    Dir, EndReason, Id, Info, Item, Level, Notice, Origin, Timestamp, Topic, TurnCompleted, TurnStarted, Usage,
+    UserMessage,
 };
 
 pub use files::LOGS;
@@ -27,6 +28,8 @@ pub struct Log {
     present: HashSet<String>,
     /// All messages that there ever were.
     seen: HashMap<String, Seen>,
+    /// Messages that a list in place of all others did not have. When a session is continued, another list soon has them.
+    missing: Vec<String>,
     /// The calls of tools that are known.
     calls: HashSet<Id>,
     /// The last thing that happened is an answer: the turn may be over.
@@ -61,13 +64,22 @@ impl Reader for Log {
             self.typed(&fields, scribe);
         } else if fields.has("id") {
             self.message(&fields, scribe);
+            self.miss(scribe);
         } else if fields.has("sessionId") {
             self.header(&fields, scribe);
         }
     }
 
+    /// `logs.json` has what was typed in all sessions of a project.
+    fn is_another(&self, record: Json<'_>, scribe: &Scribe) -> bool {
+        let fields = record.object();
+        let typed = fields.get("messageId").and(fields.str("sessionId"));
+        matches!((typed, scribe.session()), (Some(session), Some(known)) if session != **known)
+    }
+
     fn end(&mut self, scribe: &mut Scribe) {
         self.introduce(scribe);
+        self.miss(scribe);
         if self.answered && scribe.in_turn() {
             scribe.turn_completed(TurnCompleted::default());
         }
@@ -103,7 +115,10 @@ impl Log {
         let is_first = scribe.session().is_none() && self.order.is_empty();
         let title = fields.filled("summary");
         if is_first || cwd.is_some() || title.is_some() {
-            scribe.info(Info { cwd, title, ..Info::default() });
+            scribe.info(Info { cwd, title: title.clone(), ..Info::default() });
+        }
+        if let Some(summary) = title {
+            scribe.notice(Notice::new(Topic::Status).with_status("summary").with_text(summary));
         }
     }
 
@@ -138,7 +153,14 @@ impl Log {
             }
         }
         (self.order, self.present) = (ids, present);
-        taken_back("$set", &gone, scribe);
+        self.missing.extend(gone);
+    }
+
+    /// What is still missing when the conversation goes on is taken back.
+    fn miss(&mut self, scribe: &mut Scribe) {
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.retain(|id| !self.present.contains(id));
+        taken_back("$set", &missing, scribe);
     }
 
     /// A message and all behind it are taken back; all, if nobody knows it. What they used was used.
@@ -169,11 +191,11 @@ impl Log {
         scribe.happened(time(fields, "timestamp"));
         scribe.identify(&fields.str("sessionId").unwrap_or_default());
         let text = fields.string("message").unwrap_or_default();
-        self.answered = true;
-        scribe.turn_started(TurnStarted::default());
         let number = fields.get("messageId").map(|number| number.display().into_owned()).unwrap_or_default();
-        let id = scribe.local_id(&format!("typed_{number}"));
-        scribe.item_completed(&id, Item::new(UserMessage::text(text)));
+        self.answered = true;
+        let turn = TurnStarted { origin: Origin::Command, prompt: Some(text.clone()), ..TurnStarted::default() };
+        scribe.turn_started(turn);
+        scribe.item_completed(&Id::from(number), Item::new(UserMessage::text(text)));
     }
 }
 

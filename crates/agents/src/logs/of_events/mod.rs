@@ -22,8 +22,8 @@ pub struct Ways {
     pub agent: &'static str,
     /// Makes the reader.
     pub reader: fn() -> Box<dyn Reader>,
-    /// What makes a reply the same everywhere, of its session and its key.
-    pub key: fn(&str, &str) -> String,
+    /// What makes a reply the same everywhere: of its session, its key there, its figures and its time.
+    pub key: fn(&str, &str, &Usage, Option<Timestamp>) -> String,
     /// What a record says about its session that is in no event.
     pub facts: fn(Json<'_>, &mut Facts),
 }
@@ -33,17 +33,19 @@ pub struct OfEvents {
     ways: Ways,
     reader: Box<dyn Reader>,
     scribe: Scribe,
-    /// When the last record happened, if any has said so.
+    /// When the last record happened, if any has said so, and when the first did.
     at: Option<Timestamp>,
+    began: Option<Timestamp>,
     /// What the name of the file says.
     file: Facts,
     info: Info,
     prompted: bool,
     /// The calls whose input was given.
     calls: HashSet<Id>,
-    /// The tools of replies whose figures have not come yet, and the replies whose figures have.
+    /// The tools of replies whose figures have not come yet, and the replies whose figures have, with what makes them the
+    /// same everywhere.
     waiting: HashMap<Id, Vec<Called>>,
-    counted: HashSet<Id>,
+    counted: HashMap<Id, String>,
 }
 
 impl OfEvents {
@@ -56,12 +58,13 @@ impl OfEvents {
             scribe: Scribe::new(ways.agent, 1, 1, 0, Start::default()),
             ways,
             at: None,
+            began: None,
             file: named,
             info: Info::default(),
             prompted: false,
             calls: HashSet::new(),
             waiting: HashMap::new(),
-            counted: HashSet::new(),
+            counted: HashMap::new(),
         }
     }
 
@@ -105,17 +108,19 @@ impl OfEvents {
         let session = self.scribe.session().map_or("", Id::as_str);
         // Figures without a key belong to the moment: two of them are never the same.
         let name = usage.key.clone().unwrap_or_else(|| Id::from(format!("#{}", event.seq)));
-        let tools = self.waiting.remove(&name).unwrap_or_default();
+        let (tools, at) = (self.waiting.remove(&name).unwrap_or_default(), self.time(event));
         if event.thread.is_none() {
             found.facts.context_used = Some(usage.all_input());
         }
+        let key = (self.ways.key)(session, &name, usage, at);
         found.spent.push(Spent {
-            key: (self.ways.key)(session, &name),
-            at: self.at,
+            key: key.clone(),
+            at,
             model: usage.model.clone().or_else(|| self.info.model.clone()),
             cwd: self.scribe.cwd().map(str::to_owned),
             subagent: event.thread.as_ref().map(ToString::to_string),
-            copied: false,
+            // What is older than its session was copied into it.
+            copied: at < self.began,
             input: usage.input.saturating_add(usage.tool.unwrap_or(0)),
             output: usage.output,
             cache_read: usage.cache_read,
@@ -125,18 +130,24 @@ impl OfEvents {
             cost_usd: usage.cost_usd,
             tools,
         });
-        self.counted.insert(name);
+        self.counted.insert(name, key);
+    }
+
+    /// When it happened, if that is known.
+    fn time(&self, event: &Event) -> Option<Timestamp> {
+        self.at.map(|_| event.at)
     }
 
     /// A tool belongs to the reply that called it.
     fn called(&mut self, item: &Item, event: &Event, found: &mut Found) {
         let (Some(id), Some(reply), Some(call)) = (&event.item, &item.reply, &item.call) else { return };
         let called = Called { id: id.to_string(), name: call.name.clone() };
-        if self.counted.contains(reply) {
-            let key = (self.ways.key)(self.scribe.session().map_or("", Id::as_str), reply);
-            found.spent.push(Spent { key, at: self.at, tools: vec![called], ..Spent::default() });
-        } else {
-            self.waiting.entry(reply.clone()).or_default().push(called);
+        match self.counted.get(reply) {
+            Some(key) => {
+                let (key, at) = (key.clone(), self.time(event));
+                found.spent.push(Spent { key, at, tools: vec![called], copied: at < self.began, ..Spent::default() });
+            }
+            None => self.waiting.entry(reply.clone()).or_default().push(called),
         }
     }
 
@@ -152,7 +163,7 @@ impl OfEvents {
     /// What a tool was called with, once.
     fn call(&mut self, item: &Item, event: &Event, found: &mut Found) {
         if event.item.as_ref().is_some_and(|id| self.calls.insert(id.clone())) {
-            found.say(Kind::ToolCall, self.at, Some(text::name(item)), &text::input(item));
+            found.say(Kind::ToolCall, self.time(event), Some(text::name(item)), &text::input(item));
         }
     }
 
@@ -162,18 +173,18 @@ impl OfEvents {
             _ if depth < Depth::All => {}
             Details::AgentMessage(message) => {
                 let kind = if item.status == Status::Superseded { Kind::Meta } else { Kind::AssistantMessage };
-                found.say(kind, self.at, None, &message.text);
+                found.say(kind, self.time(event), None, &message.text);
             }
             Details::Reasoning(thought) => {
                 let text = thought.text.as_deref().or(thought.summary.as_deref());
-                found.say(Kind::Reasoning, self.at, None, text.unwrap_or_default());
+                found.say(Kind::Reasoning, self.time(event), None, text.unwrap_or_default());
             }
             _ if text::is_work(item) => {
                 self.call(item, event, found);
-                found.say(Kind::ToolResult, self.at, Some(text::name(item)), &text::output(item));
+                found.say(Kind::ToolResult, self.time(event), Some(text::name(item)), &text::output(item));
             }
-            Details::Plan(plan) => found.say(Kind::Meta, self.at, None, &text::plan(plan)),
-            Details::Unknown(unknown) => found.say(Kind::Meta, self.at, None, &unknown.name),
+            Details::Plan(plan) => found.say(Kind::Meta, self.time(event), None, &text::plan(plan)),
+            Details::Unknown(unknown) => found.say(Kind::Meta, self.time(event), None, &unknown.name),
             _ => {}
         }
     }
@@ -189,7 +200,7 @@ impl OfEvents {
             }
         }
         if depth == Depth::All {
-            found.say(if is_prompt { Kind::UserMessage } else { Kind::Meta }, self.at, None, &text);
+            found.say(if is_prompt { Kind::UserMessage } else { Kind::Meta }, self.time(event), None, &text);
         }
     }
 
@@ -223,6 +234,7 @@ impl Skim for OfEvents {
         self.reader.read(Dir::In, record, &mut self.scribe);
         self.scribe.settle(|| Notice::new(Topic::Unknown).with_level(Level::Debug));
         self.at = self.scribe.told().or(self.at);
+        self.began = self.began.or(self.at);
         self.take(depth, found);
         (self.ways.facts)(record, &mut found.facts);
     }

@@ -70,7 +70,8 @@ pub fn kind(notice: &Notice) -> Option<Kind> {
     match notice.topic {
         Topic::Echo | Topic::Heartbeat | Topic::Snapshot => None,
         Topic::Stdout | Topic::Stderr | Topic::Hook => Some(Kind::Log),
-        Topic::Compaction => Some(Kind::SessionSummary),
+        Topic::Compaction | Topic::Status if is_summary(notice) => Some(Kind::SessionSummary),
+        Topic::Compaction => Some(Kind::SystemMessage),
         Topic::Warning
         | Topic::Retry
         | Topic::RateLimit
@@ -81,4 +82,10 @@ pub fn kind(notice: &Notice) -> Option<Kind> {
         _ if notice.error.is_some() => Some(Kind::SystemMessage),
         _ => Some(Kind::Meta),
     }
+}
+
+/// The session in short, in the model's words.
+fn is_summary(notice: &Notice) -> bool {
+    let status = notice.status.as_deref();
+    status == Some("summary") || notice.topic == Topic::Compaction && status != Some("failed")
 }

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 use switchboard_event::{Id, Timestamp};
-use switchboard_logs::live::{Activity, Running};
+use switchboard_logs::{
+    live::{Activity, Running},
+    usage::Prices,
+};
 
 use crate::view::{self, clean};
 
@@ -84,8 +87,7 @@ impl<'a> Row<'a> {
 
 /// What it cost so far, as far as that is known.
 pub fn cost(session: &Running) -> Option<f64> {
-    let known: Vec<f64> = session.spent.iter().filter_map(|spent| spent.cost_usd).collect();
-    (!known.is_empty()).then(|| known.iter().sum())
+    session.cost_usd(Prices::embedded())
 }
 
 /// A tool and what it works on, or what is asked.

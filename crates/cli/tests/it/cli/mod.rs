@@ -3,10 +3,12 @@
 mod harness;
 mod hidden;
 mod input;
+mod mcp;
 mod names;
 mod pipes;
 mod serve;
 mod sessions;
+mod watching;
 
 use switchboard_agents::{SOURCES, Source};
 

@@ -3,6 +3,7 @@
 
 mod records;
 
+use anyhow::Context as _;
 use serde_json::json;
 
 use self::records::{Book, slug};
@@ -10,7 +11,10 @@ use super::{
     super::files::{Corpus, first_turns, hex, sizes, uuid},
     Agent,
 };
-use crate::corpus::plan::{Plan, Planner};
+use crate::corpus::{
+    plan::{Plan, Planner, Reply},
+    truth::Growth,
+};
 
 /// Its part of a corpus.
 pub const AGENT: Agent = Agent { name: "claude", percent: 46, cases: Case::ALL.len(), write };
@@ -98,7 +102,21 @@ pub fn session(corpus: &mut Corpus, case: Case, seed: u64, bytes: u64) -> anyhow
             around(corpus, &mut book, &plan, case)?;
         }
     }
-    corpus.file(&path(plan.cwd, &book.session), &book.lines.0)
+    corpus.file(&path(plan.cwd, &book.session), &book.lines.0)?;
+    if corpus.truth.growth.is_none() {
+        corpus.truth.growth = Some(growth(corpus, book, &plan)?);
+    }
+    Ok(())
+}
+
+/// A reply that comes next in a session: one line.
+fn growth(corpus: &Corpus, mut book: Book, plan: &Plan) -> anyhow::Result<Growth> {
+    let mut reply = plan.replies().next().context("a session without replies")?.clone();
+    reply = Reply { seed: !reply.seed, at: plan.ended() + 60_000, thought: 0, tools: Vec::new(), ..reply };
+    book.lines.0.clear();
+    book.reply(corpus, &reply);
+    let line = String::from_utf8(book.lines.0)?;
+    Ok(Growth { path: path(plan.cwd, &book.session), session: book.session, line, tokens: reply.tokens })
 }
 
 fn path(cwd: &str, name: &str) -> String {

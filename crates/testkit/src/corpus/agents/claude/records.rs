@@ -62,7 +62,7 @@ impl Book {
     }
 
     /// A reply: one record a block.
-    fn reply(&mut self, corpus: &Corpus, reply: &Reply) {
+    pub fn reply(&mut self, corpus: &Corpus, reply: &Reply) {
         let blocks = self.blocks(corpus, reply);
         let last = blocks.len() - 1;
         for (number, block) in (0_u32..).zip(blocks) {

@@ -1,0 +1,136 @@
+//! Where OpenCode's logs lie: `opencode.db` (other channels have `opencode-CHANNEL.db`), and before 1.2 a tree of small
+//! files, `storage/session/<project>/<session>.json` with its messages and their parts beside it.
+
+use std::path::{Path, PathBuf};
+
+use switchboard_event::{Timestamp, Usage};
+
+use super::reader;
+use crate::{
+    Facts, Form, Host, Json, LogFile, Logs, Piece, Queries, Rows,
+    logs::{OfEvents, Ways},
+    no_root,
+};
+
+/// The logs of OpenCode. It keeps them until somebody deletes them.
+pub const LOGS: Logs = Logs {
+    agent: "opencode",
+    source: "opencode:log",
+    homes,
+    below: &[".local/share/opencode"],
+    folders: &["opencode*.db", "storage/session"],
+    file,
+    skim: |file, _| Box::new(OfEvents::new(WAYS, file)),
+    root: no_root,
+    kept_days: None,
+};
+
+const WAYS: Ways = Ways { agent: "opencode", reader, key, facts };
+
+const QUERIES: Queries = Queries {
+    sessions: &[
+        "SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM message WHERE session_id = s.id)
+         || '.' || (SELECT count(*) FROM part WHERE session_id = s.id)
+         || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM session_message WHERE session_id = s.id)
+         FROM session s ORDER BY time_created, id",
+        "SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM message WHERE session_id = s.id)
+         || '.' || (SELECT count(*) FROM part WHERE session_id = s.id)
+         FROM session s ORDER BY time_created, id",
+        "SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM session_message WHERE session_id = s.id)
+         FROM session_v2 s ORDER BY time_created, id",
+        "SELECT id, time_updated FROM session ORDER BY time_created, id",
+    ],
+    rows: &[
+        Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[] },
+        Rows { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[] },
+        Rows {
+            table: "session_message",
+            query: "SELECT * FROM session_message WHERE session_id = ?1 ORDER BY seq, id",
+            each: &[],
+        },
+        Rows {
+            table: "message",
+            query: "SELECT id, session_id, time_created, time_updated, data FROM message WHERE session_id = ?1
+                    ORDER BY time_created, id",
+            each: &[Rows {
+                table: "part",
+                query: "SELECT id, message_id, session_id, time_created, time_updated, data FROM part
+                        WHERE message_id = ?1 ORDER BY id",
+                each: &[],
+            }],
+        },
+        Rows { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[] },
+    ],
+};
+
+fn homes(host: &dyn Host) -> Vec<PathBuf> {
+    let named = |name: &str| host.env(name).filter(|value| !value.is_empty());
+    if let Some(folders) = named("OPENCODE_DATA_DIR") {
+        return folders.split(',').map(|folder| PathBuf::from(folder.trim())).collect();
+    }
+    let usual = host.home().join(".local/share/opencode");
+    named("XDG_DATA_HOME").map(|data| PathBuf::from(data).join("opencode")).into_iter().chain([usual]).collect()
+}
+
+fn file(path: &Path) -> Option<LogFile> {
+    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+    let lone = LogFile::lines(None);
+    match *parts {
+        [name] if name.ends_with(".db") => {
+            // A session that was moved here from the tree is read here.
+            Some(LogFile { form: Form::Database(&QUERIES), twin: Some(("session ".to_owned(), 0)), ..lone })
+        }
+        ["storage", "session", project, name] if !matches!(project, "message" | "part") => {
+            let session = name.strip_suffix(".json")?;
+            let twin = Some((format!("session {session}"), 1));
+            Some(LogFile { form: Form::Tree(pieces), session: Some(session.to_owned()), twin, ..lone })
+        }
+        _ => None,
+    }
+}
+
+/// The files of a session: its own, and each message with its parts.
+fn pieces(host: &dyn Host, path: &Path) -> Vec<Piece> {
+    let mut pieces = vec![Piece { table: "session", path: path.to_owned() }];
+    let (Some(session), Some(folder)) = (path.file_stem(), path.parent()) else { return pieces };
+    let storage = folder.parent().and_then(Path::parent);
+    // The first versions had the messages below the sessions.
+    let is_first = folder.file_name().is_some_and(|name| name == "info");
+    let base = if is_first { folder.parent() } else { storage };
+    let Some(base) = base else { return pieces };
+    for message in host.list(&base.join("message").join(session)) {
+        let Some(id) = message.file_stem().map(ToOwned::to_owned) else { continue };
+        let parts = base.join("part");
+        let parts = if is_first { parts.join(session).join(id) } else { parts.join(id) };
+        pieces.push(Piece { table: "message", path: message });
+        pieces.extend(host.list(&parts).into_iter().map(|path| Piece { table: "part", path }));
+    }
+    pieces
+}
+
+/// A copy of a session has messages with new ids, and each with the time and the figures that it had: these make a reply
+/// the same. Without a time, its id does.
+fn key(session: &str, reply: &str, usage: &Usage, at: Option<Timestamp>) -> String {
+    let Usage { input, output, cache_read, cache_write_5m, reasoning, .. } = usage;
+    let model = usage.model.as_deref().unwrap_or_default();
+    match at {
+        Some(at) => {
+            format!("opencode:{}:{model}:{input}.{output}.{cache_read}.{cache_write_5m}.{reasoning}", at.as_micros())
+        }
+        None => format!("opencode:{session}:{reply}"),
+    }
+}
+
+/// A session that works for another says so, and which of the agents it is.
+fn facts(record: Json<'_>, facts: &mut Facts) {
+    let row = record.object().object("row");
+    let parent = row.filled("parent_id").or_else(|| row.filled("parentID"));
+    if parent.is_some() && record.object().str("table").is_some_and(|table| table.starts_with("session")) {
+        // Older versions have the agent only in the title: `… (@general subagent)`.
+        let title = row.str("title").unwrap_or_default();
+        let titled =
+            title.rsplit_once("(@").and_then(|(_, rest)| rest.split_once(' ')).map(|(name, _)| name.to_owned());
+        facts.subagent = row.filled("agent").or(titled);
+        facts.parent = parent;
+    }
+}

@@ -1,0 +1,54 @@
+//! Messages of the table `message`: who spoke, with which model, what it used, how it ended. What was said is in parts.
+
+use switchboard_event::{Id, Info, Level, Notice, Topic, TurnStarted};
+
+use super::{Log, Message, Row, model_of};
+use crate::{Scribe, opencode::errors};
+
+impl Log {
+    pub(super) fn message(&mut self, row: &Row<'_>, scribe: &mut Scribe) {
+        let id = Id::from(&*row.id);
+        let known = !self.known.insert(id.to_string()) || !self.is_new(row);
+        let user = row.data.is("role", "user");
+        let (provider, model) = match user {
+            true => model_of(&row.data.object("model")),
+            false => model_of(&row.data),
+        };
+        let undone = self.reverted.as_deref().is_some_and(|first| *row.id >= *first);
+        let summary = row.data.is_true("summary");
+        self.message = Message { id: id.clone(), user, known, summary, undone, model: model.clone() };
+        if known {
+            return scribe.notice(echo("message"));
+        }
+        scribe.happened(row.created());
+        if user {
+            self.close_turn(scribe);
+            return scribe.turn_started(TurnStarted { agent_turn: Some(id), ..TurnStarted::default() });
+        }
+        scribe.ensure_turn();
+        self.count_message(&id, &row.data, model.clone(), scribe);
+        self.finish = row.data.filled("finish");
+        self.fault = row.data.get("error").map(errors::fault);
+        let cwd = row.data.object("path").filled("cwd");
+        if scribe.model() != model.as_deref() && model.is_some() || scribe.cwd().is_none() && cwd.is_some() {
+            scribe.info(Info { model, provider, cwd, ..Info::default() });
+        }
+        scribe.otherwise(Notice::new(Topic::Step).with_level(Level::Debug).with_status("started"));
+    }
+
+    /// Nobody spoke at that very time in the other table: a session that was moved there stays in this one too.
+    pub(super) fn is_new(&mut self, row: &Row<'_>) -> bool {
+        let Some(at) = row.created() else { return true };
+        let role = row.data.filled("role").or_else(|| row.columns.filled("type")).unwrap_or_default();
+        let place = format!("{role} {}", at.as_micros());
+        match &*row.table {
+            "message" => !self.known.contains(&place),
+            _ => self.known.insert(place),
+        }
+    }
+}
+
+/// It is known from elsewhere.
+pub fn echo(name: &str) -> Notice {
+    Notice::new(Topic::Echo).with_level(Level::Debug).with_name(name)
+}

@@ -1,0 +1,99 @@
+//! `switchboard logs export`: sessions for other programs and for other people, without the secrets in them.
+
+mod format;
+mod target;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use switchboard_agents::Depth;
+use switchboard_logs::{Library, Session, export::Redactor};
+
+use super::{
+    filter::{self, Only},
+    list,
+    place::Place,
+    show,
+};
+use crate::{failure::Failure, sessions::say, view::figures::count};
+use format::{Format, Pen};
+use target::Target;
+
+/// Write sessions for other programs and people
+///
+/// Without ids, all sessions that the options leave over. Keys, tokens, passwords and private keys are taken out, as far as
+/// they can be told by their shape or their name.
+#[derive(Args)]
+pub struct Export {
+    /// The sessions: ids or the beginnings of them, Switchboard's ids, or `last`
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// What to write
+    #[arg(long, short, value_name = "FORMAT", default_value = "trace")]
+    format: Format,
+    /// Where to: a file, or a folder in which each session gets a file [default: standard output]
+    #[arg(long, short, value_name = "FILE|DIR")]
+    output: Option<PathBuf>,
+    /// Secrets stay in
+    #[arg(long)]
+    no_redact: bool,
+    /// Leave the agent's own records out of a trace
+    #[arg(long)]
+    no_raw: bool,
+    /// Only sessions in which this is said or done: words, "phrases in quotation marks"
+    #[arg(long, value_name = "WORDS")]
+    text: Option<String>,
+    #[command(flatten)]
+    only: Only,
+}
+
+/// Runs the command.
+pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
+    let zone = args.only.zone()?;
+    let wanted = args.only.filter(&zone)?;
+    let (library, report) = place.current(Depth::All)?;
+    let mut sessions = args.sessions(&library, filter::resolve(wanted, &library)?)?;
+    if sessions.is_empty() {
+        return if report.files == 0 { place.say_nothing_found() } else { Err(none()) };
+    }
+    // The first that happened comes first, as in a diary.
+    sessions.reverse();
+    let target = Target::of(args.output.as_deref(), args.format, sessions.len())?;
+    let redactor = if args.no_redact { None } else { Some(Redactor::new()?) };
+    let pen = Pen::new(args.format, redactor.as_ref(), args.no_raw, zone);
+    let written = write(&library, &sessions, &pen, target)?;
+    if let Some(folder) = written {
+        let secrets = redactor.map_or(0, |redactor| redactor.count());
+        let secrets = if secrets > 0 { format!(" · {secrets} secrets taken out") } else { String::new() };
+        say(&format!("{} written to {}{secrets}", count(sessions.len(), "session"), folder.display()));
+    }
+    Ok(())
+}
+
+fn none() -> Failure {
+    Failure::Refused("no such session\nhint: `switchboard logs list` lists them, with the same options".to_owned())
+}
+
+/// Writes them; gives where, if that is not standard output.
+fn write(
+    library: &Library,
+    sessions: &[Session],
+    pen: &Pen<'_>,
+    mut target: Target,
+) -> Result<Option<PathBuf>, Failure> {
+    for (number, session) in sessions.iter().enumerate() {
+        let (events, _) = show::events(library, session)?;
+        let is_first = number == 0 || target.is_folder();
+        pen.session(session, events, is_first, target.begin(session)?).map_err(Failure::Output)?;
+    }
+    target.finish()
+}
+
+impl Export {
+    fn sessions(&self, library: &Library, filter: switchboard_logs::Filter) -> Result<Vec<Session>, Failure> {
+        if self.ids.is_empty() {
+            return list::sessions(library, &filter, self.text.as_deref());
+        }
+        self.ids.iter().map(|id| library.session(id).map_err(Failure::from)).collect()
+    }
+}

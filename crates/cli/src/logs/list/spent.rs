@@ -1,0 +1,42 @@
+//! What each session used, subagents included.
+
+use std::collections::HashMap;
+
+use switchboard_logs::{Filter, Library, Session};
+
+use crate::failure::Failure;
+
+/// What sessions used, by agent, id and machine.
+pub struct Spent(HashMap<(String, String, String), Used>);
+
+/// What one session used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// All tokens.
+    pub tokens: u64,
+    /// What the agent says it cost.
+    pub cost_usd: Option<f64>,
+}
+
+impl Spent {
+    /// Of all sessions of a library.
+    pub fn of(library: &Library) -> Result<Self, Failure> {
+        let ledger = library.ledger(&Filter::default())?;
+        let mut sums: HashMap<_, Used> = HashMap::new();
+        for entry in &ledger.entries {
+            let used = sums.entry((entry.agent, entry.session, entry.machine)).or_default();
+            let figures = [entry.input, entry.output, entry.cache_read, entry.cache_write, entry.cache_write_1h];
+            used.tokens = figures.iter().fold(used.tokens, |sum, figure| sum.saturating_add(*figure));
+            used.cost_usd = entry.cost_usd.map(|cost| cost + used.cost_usd.unwrap_or_default()).or(used.cost_usd);
+        }
+        let name = |name| ledger.name(name).to_owned();
+        let named = sums.into_iter().map(|((a, s, m), used)| ((name(a), name(s), name(m)), used));
+        Ok(Self(named.collect()))
+    }
+
+    /// What a session used.
+    pub fn of_session(&self, session: &Session) -> Option<Used> {
+        let machine = session.machine.clone().unwrap_or_default();
+        self.0.get(&(session.agent.clone(), session.id.clone(), machine)).copied()
+    }
+}

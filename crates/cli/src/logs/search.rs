@@ -1,0 +1,197 @@
+//! `switchboard logs search`: where something was said or done, the best first.
+
+use std::{
+    io::{self, Write as _},
+    ops::Range,
+};
+
+use clap::{Args, ValueEnum};
+use jiff::tz::TimeZone;
+use switchboard_agents::{Depth, Kind};
+use switchboard_logs::{Hit, HitView, Hits, Query, Words, export::minute};
+
+use super::{
+    filter::{self, Only},
+    list::Names,
+    place::Place,
+};
+use crate::{
+    failure::Failure,
+    sessions::say,
+    terminal::Terminal,
+    view::{
+        clean, paint,
+        style::{BOLD, CYAN, DIM, PLAIN, YELLOW},
+    },
+};
+
+/// Search what was said and done, the best hits first
+///
+/// All words must be in a passage, whatever their case. "Quotation marks" make a phrase, and a word with * at its end is
+/// the beginning of a word.
+#[derive(Args)]
+pub struct Search {
+    /// What to search for
+    #[arg(value_name = "WORDS", required = true)]
+    words: Vec<String>,
+    /// It is a regular expression
+    #[arg(long, short = 'e')]
+    regex: bool,
+    /// In what: what people said, what agents said, tools with what they were given and gave back, thoughts
+    #[arg(long = "in", value_name = "WHERE", value_delimiter = ',')]
+    within: Vec<Within>,
+    /// At most so many hits
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    only: Only,
+}
+
+/// Where to search.
+#[derive(Clone, Copy, ValueEnum)]
+enum Within {
+    /// What people said
+    User,
+    /// What agents said
+    Assistant,
+    /// What tools were given and gave back
+    Tools,
+    /// What agents thought
+    Thinking,
+    /// The rest: what was put in, summaries, what local commands printed
+    System,
+}
+
+impl Within {
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::User => &[Kind::UserMessage],
+            Self::Assistant => &[Kind::AssistantMessage],
+            Self::Tools => &[Kind::ToolCall, Kind::ToolResult],
+            Self::Thinking => &[Kind::Reasoning],
+            Self::System => &[Kind::SystemMessage, Kind::SessionSummary, Kind::Meta, Kind::Log],
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
+    let zone = args.only.zone()?;
+    let wanted = args.only.filter(&zone)?;
+    let (library, report) = place.current(Depth::All)?;
+    let query = Query {
+        words: args.query(),
+        kinds: args.within.iter().flat_map(|within| within.kinds()).copied().collect(),
+        filter: filter::resolve(wanted, &library)?,
+        limit: args.limit,
+    };
+    let found = library.search(&query)?;
+    if args.json {
+        return found.hits.iter().try_for_each(|hit| {
+            let line = serde_json::to_string(&HitView::from(hit)).unwrap_or_default();
+            print(&format!("{line}\n"))
+        });
+    }
+    if found.hits.is_empty() && report.files == 0 {
+        return place.say_nothing_found();
+    }
+    let terminal = Terminal::new();
+    show(&found, &Names::of(&library)?, &zone, terminal.stdout && terminal.colour)
+}
+
+impl Search {
+    /// What was typed: a shell has taken quotation marks away, so that an argument of several words is a phrase.
+    fn query(&self) -> Words {
+        if self.regex {
+            return Words::Regex(self.words.join(" "));
+        }
+        let phrase = |word: &String| match word {
+            word if word.contains(char::is_whitespace) && !word.contains('"') && self.words.len() > 1 => {
+                format!("\"{word}\"")
+            }
+            word => word.clone(),
+        };
+        Words::Plain(self.words.iter().map(phrase).collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn show(found: &Hits, names: &Names, zone: &TimeZone, colour: bool) -> Result<(), Failure> {
+    for hit in &found.hits {
+        print(&entry(hit, &names.short(&hit.session), zone, colour))?;
+    }
+    match (found.hits.as_slice(), found.more) {
+        ([], _) => say("nothing found"),
+        ([first, ..], more) => {
+            let more = if more { "… and more: --limit N shows them; " } else { "" };
+            let (id, turn) = (names.short(&first.session), first.turn.max(1));
+            say(&format!("{more}to read on: switchboard logs show {id} --turn {turn}"));
+        }
+    }
+    Ok(())
+}
+
+/// A hit: where it is, and what is said there.
+fn entry(hit: &Hit, id: &str, zone: &TimeZone, colour: bool) -> String {
+    let at = hit.at.map(|at| format!("  {}", minute(at, zone))).unwrap_or_default();
+    let what = match (hit.kind, hit.tool.as_deref()) {
+        (Kind::ToolCall, Some(tool)) => format!("called {tool}"),
+        (Kind::ToolResult, Some(tool)) => format!("{tool} gave"),
+        (kind, _) => word(kind).to_owned(),
+    };
+    let project = hit.project.as_deref().map(|project| format!("  {project}")).unwrap_or_default();
+    let machine = hit.machine.as_deref().map(|machine| format!("  {machine}")).unwrap_or_default();
+    let about = clean::line(&format!("  {}{machine}{at}  {what}{project}", hit.agent));
+    let turn = format!(" --turn {}", hit.turn.max(1));
+    let head = format!("{}{}{}", paint(colour, BOLD, id), paint(colour, CYAN, &turn), paint(colour, DIM, &about));
+    format!("{head}\n  {}\n", marked(&hit.snippet, &hit.marks, colour))
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::UserMessage => "asked",
+        Kind::AssistantMessage => "said",
+        Kind::SystemMessage => "system",
+        Kind::Reasoning => "thought",
+        Kind::ToolCall => "called a tool",
+        Kind::ToolResult => "a tool gave",
+        Kind::SessionSummary => "summary",
+        Kind::Meta => "context",
+        Kind::Log => "printed",
+    }
+}
+
+/// A snippet with what was found in it.
+fn marked(snippet: &str, marks: &[Range<usize>], colour: bool) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    for mark in marks {
+        let (Some(before), Some(found)) = (snippet.get(at..mark.start), snippet.get(mark.clone())) else { continue };
+        out.push_str(&paint(colour, PLAIN, &clean::line(before)));
+        out.push_str(&paint(colour, YELLOW.effects(BOLD.get_effects()), &clean::line(found)));
+        at = mark.end;
+    }
+    out.push_str(&clean::line(snippet.get(at..).unwrap_or_default()));
+    out
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::marked;
+
+    #[test]
+    fn what_was_found_is_marked_and_nothing_else_is_coloured() {
+        let snippet = "a \x1b[31mred\u{202e} fox";
+        let fox = snippet.find("fox").unwrap();
+        let marks = [fox..fox + 3];
+        assert_eq!(marked(snippet, &marks, true), "a ␛[31mred<U+202E> \x1b[1m\x1b[33mfox\x1b[0m");
+        assert_eq!(marked(snippet, &marks, false), "a ␛[31mred<U+202E> fox");
+        // Marks that do not fit are no reason to lose the snippet.
+        assert_eq!(marked("é", &[1..2, 7..9], false), "é");
+    }
+}

@@ -1,0 +1,93 @@
+//! `switchboard logs show`: what was said and done in a session, read from its log, or what was kept of it.
+
+pub mod about;
+mod person;
+
+use std::io::{self, BufWriter, Write as _};
+
+use clap::Args;
+use switchboard_agents::Depth;
+use switchboard_dialects::{DIALECTS, Dialect, Messages};
+use switchboard_event::Event;
+use switchboard_logs::{Library, Session, Transcript, export::kept};
+
+use super::{place::Place, times};
+use crate::{dialects, failure::Failure, offered, sessions::say};
+
+/// Show what was said and done in a session
+///
+/// Turns, answers, thoughts, tools with what they were given and gave back, diffs, subagents, and what each turn used. Long
+/// outputs are shortened. If the agent has deleted its log, what was kept of it is shown.
+#[derive(Args)]
+pub struct Show {
+    /// The session: its id or the beginning of it, Switchboard's id of it, or `last`
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Nothing is shortened
+    #[arg(long)]
+    full: bool,
+    /// From this turn on; `search` says which
+    #[arg(long, value_name = "N")]
+    turn: Option<u32>,
+    /// From the turn of this time on
+    #[arg(long, value_name = "TIME", conflicts_with = "turn")]
+    at: Option<String>,
+    /// So many turns only
+    #[arg(long, short = 'n', value_name = "N")]
+    turns: Option<u32>,
+    /// Do not show what the agent thought
+    #[arg(long)]
+    no_reasoning: bool,
+    /// All events, with the agent's own records, one JSON object a line
+    #[arg(long, conflicts_with_all = ["dialect", "turn", "at", "turns"])]
+    json: bool,
+    /// Messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
+    #[arg(long, value_name = "DIALECT", value_parser = offered::DIALECT, hide_possible_values = true, conflicts_with_all = ["turn", "at", "turns"])]
+    dialect: Option<String>,
+    /// The time zone of times [default: the system's]
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
+    let zone = times::zone(args.timezone.as_deref())?;
+    let dialect = match &args.dialect {
+        Some(name) => Some(dialects::find(name)?),
+        None => DIALECTS.iter().find(|dialect| args.json && dialect.verbatim),
+    };
+    let from = person::From::typed(args.turn, args.at.as_deref(), &zone)?;
+    let (library, _) = place.current(Depth::All)?;
+    let session = library.session(&args.id)?;
+    let (events, is_kept) = events(&library, &session)?;
+    if is_kept {
+        say("the agent has deleted this log; this is what was kept of it");
+    }
+    match dialect {
+        Some(dialect) => write(&events, dialect),
+        None => person::show(args, &session, &events, from, &zone),
+    }
+}
+
+/// The events of a session; true if its log is gone, and they are what was kept of it.
+pub fn events(library: &Library, session: &Session) -> Result<(Vec<Event>, bool), Failure> {
+    Ok(match library.transcript(session)? {
+        Transcript::Events(events) => (events, false),
+        Transcript::Kept(kept) => (kept::events(session, &kept), true),
+    })
+}
+
+/// All messages of a dialect.
+fn write(events: &[Event], dialect: &Dialect) -> Result<(), Failure> {
+    let (mut out, mut messages) = (BufWriter::new(io::stdout().lock()), Messages::default());
+    let mut projection = (dialect.projection)();
+    for event in events {
+        projection.event(event, &mut messages);
+        messages
+            .iter()
+            .try_for_each(|message| out.write_all(message).and_then(|()| out.write_all(b"\n")))
+            .map_err(Failure::Output)?;
+        messages.clear();
+    }
+    out.flush().map_err(Failure::Output)
+}

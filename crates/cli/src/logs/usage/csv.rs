@@ -1,0 +1,111 @@
+//! Comma-separated values, as RFC 4180 has them. The titles are the names of the JSON.
+
+use switchboard_event::Timestamp;
+use switchboard_logs::usage::{By, Model, Row};
+
+/// A line of titles, and a line for each row; with a breakdown, one for each model of it.
+pub fn csv(rows: &[Row], by: By, breakdown: bool) -> String {
+    let mut text = line(titles(by, breakdown).iter().map(|title| (*title).to_owned()));
+    for row in rows {
+        if breakdown {
+            row.breakdown.iter().for_each(|part| text.push_str(&line(part_cells(row, part).into_iter())));
+        } else {
+            text.push_str(&line(row_cells(row, by).into_iter()));
+        }
+    }
+    text
+}
+
+const FIGURES: [&str; 8] = [
+    "inputTokens",
+    "outputTokens",
+    "cacheReadTokens",
+    "cacheWriteTokens",
+    "reasoningTokens",
+    "totalTokens",
+    "replies",
+    "costUsd",
+];
+
+fn titles(by: By, breakdown: bool) -> Vec<&'static str> {
+    if breakdown {
+        return [&["key", "model"], &FIGURES[..]].concat();
+    }
+    let calls: &[&str] = if by == By::Tool { &["calls"] } else { &[] };
+    let more = ["cacheWrite1hTokens", "firstAt", "lastAt", "agents", "models", "unpricedModels"];
+    [&["key"], &FIGURES[..], calls, &more].concat()
+}
+
+fn part_cells(row: &Row, part: &Model) -> Vec<String> {
+    let tokens = [
+        part.input_tokens,
+        part.output_tokens,
+        part.cache_read_tokens,
+        part.cache_write_tokens,
+        part.reasoning_tokens,
+        part.total_tokens,
+        part.replies,
+    ];
+    let names = [row.key.clone(), part.model.clone()];
+    names.into_iter().chain(tokens.map(|count| count.to_string())).chain([part.cost_usd.to_string()]).collect()
+}
+
+fn row_cells(row: &Row, by: By) -> Vec<String> {
+    let tokens = [
+        row.input_tokens,
+        row.output_tokens,
+        row.cache_read_tokens,
+        row.cache_write_tokens,
+        row.reasoning_tokens,
+        row.total_tokens,
+        row.replies,
+    ];
+    let mut cells = vec![row.key.clone()];
+    cells.extend(tokens.map(|count| count.to_string()));
+    cells.push(row.cost_usd.to_string());
+    if by == By::Tool {
+        cells.push(row.calls.unwrap_or_default().to_string());
+    }
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    cells.extend([row.cache_write_1h_tokens.to_string(), time(row.first_at), time(row.last_at)]);
+    cells.extend([&row.agents, &row.models, &row.unpriced_models].map(|names| names.join(" ")));
+    cells
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+fn quoted(cell: String) -> String {
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_logs::usage::{By, Model, Row};
+
+    use super::csv;
+
+    fn row() -> Row {
+        let part = Model { model: "m".to_owned(), total_tokens: 3, cost_usd: 0.5, ..Model::default() };
+        Row { key: "a \"b\", c".to_owned(), total_tokens: 3, breakdown: vec![part], calls: Some(2), ..Row::default() }
+    }
+
+    #[test]
+    fn every_line_has_as_many_cells_as_titles() {
+        for (by, breakdown) in [(By::Day, false), (By::Tool, false), (By::Day, true)] {
+            let mut plain = row();
+            plain.key = "k".to_owned();
+            let text = csv(&[plain], by, breakdown);
+            let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+            assert_eq!(counts.len(), 2);
+            assert_eq!(counts[0], counts[1], "{text}");
+        }
+    }
+
+    #[test]
+    fn cells_are_quoted_where_they_must() {
+        let text = csv(&[row()], By::Day, true);
+        assert_eq!(text.lines().nth(1), Some("\"a \"\"b\"\", c\",m,0,0,0,0,0,3,0,0.5"));
+    }
+}

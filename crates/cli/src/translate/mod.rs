@@ -1,0 +1,94 @@
+//! `switchboard translate`: a filter from an agent's records to a dialect.
+
+mod log;
+mod stage;
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use switchboard_agents::{LOGS, Lines, Options, SOURCES, Source, Start, source};
+use switchboard_event::Id;
+
+use self::{log::Log, stage::Stage};
+use crate::{
+    args, dialects,
+    failure::{Failure, names},
+    host,
+    input::{Input, Read},
+};
+
+/// How much is read at once: large enough to be fast, small enough to be prompt.
+const CHUNK: usize = 128 << 10;
+
+/// The exit code of what was stopped.
+const STOPPED: u8 = 130;
+
+/// Runs the command.
+pub fn run(args: &args::Translate) -> Result<ExitCode, Failure> {
+    let source = find_source(&args.from)?;
+    let dialect = dialects::find(&args.to)?;
+    let log = args.file.as_deref().and_then(|path| Log::find(source, path));
+    let mut start = start(args)?;
+    start.config.working_directory = log.as_ref().and_then(Log::root);
+    let options = Options {
+        session: args.session.as_deref().map(Id::from),
+        made_up: host::fresh_id(),
+        arrival: host::now(),
+        run: 1,
+        start,
+        ..Options::default()
+    };
+    let stage = Stage::new(source, dialect, options);
+    match log.filter(|log| !log.is_lines()) {
+        Some(log) => log.translate(args.session.as_deref(), stage).map(|()| ExitCode::SUCCESS),
+        None => lines(args, stage),
+    }
+}
+
+/// Translates lines as they come.
+fn lines(args: &args::Translate, mut stage: Stage) -> Result<ExitCode, Failure> {
+    let unreadable = |cause| Failure::Unreadable {
+        path: args.file.clone().unwrap_or_else(|| PathBuf::from("standard input")),
+        cause,
+    };
+    // What was being written when the machine went down is zeros, in a file that is kept.
+    stage.trims_zeros = LOGS.iter().any(|logs| logs.source == args.from);
+    let mut input = host::open(args.file.as_deref()).and_then(Input::new).map_err(unreadable)?;
+    let (mut lines, mut chunk) = (Lines::default(), vec![0; CHUNK]);
+    let code = loop {
+        match input.read(&mut chunk) {
+            Ok(Read::Some(length)) => {
+                lines.push(chunk.get(..length).unwrap_or_default(), |line| stage.line(line));
+                stage.flush()?;
+            }
+            Ok(Read::End) => break ExitCode::SUCCESS,
+            // It is closed like any other stream that stops, and whoever waits hears that it was stopped.
+            Ok(Read::Stopped) => break ExitCode::from(STOPPED),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                // What was read is worth having, and it must be closed like any other stream that stops.
+                lines.finish(|line| stage.line(line));
+                stage.finish()?;
+                return Err(unreadable(error));
+            }
+        }
+    };
+    lines.finish(|line| stage.line(line));
+    stage.finish().map(|()| code)
+}
+
+fn start(args: &args::Translate) -> Result<Start, Failure> {
+    let base = args.usage_base.as_deref().map(serde_json::from_str).transpose();
+    Ok(Start {
+        resumed: args.resumed.as_deref().map(Id::from),
+        usage_base: base.map_err(|cause| Failure::BadValue { option: "--usage-base", cause: cause.to_string() })?,
+        ..Start::default()
+    })
+}
+
+fn find_source(name: &str) -> Result<&'static Source, Failure> {
+    source(name).ok_or_else(|| Failure::UnknownName {
+        what: "source",
+        given: name.to_owned(),
+        known: names(SOURCES.iter().copied().flatten().map(|s| (s.name, s.title))),
+    })
+}

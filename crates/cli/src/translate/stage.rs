@@ -1,0 +1,107 @@
+//! From a record to the output.
+
+use std::io::{self, BufWriter, StdoutLock, Write as _};
+
+use switchboard_agents::{Options, Record, Source, Translator};
+use switchboard_dialects::{Dialect, Messages, Projection};
+use switchboard_event::Event;
+
+use super::CHUNK;
+use crate::failure::Failure;
+
+/// What some editors put before the first line of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Translates one session after the other.
+pub struct Stage {
+    source: &'static Source,
+    dialect: &'static Dialect,
+    options: Options,
+    translator: Translator,
+    projection: Box<dyn Projection>,
+    events: Vec<Event>,
+    messages: Messages,
+    /// Zeros around a line are no part of it.
+    pub trims_zeros: bool,
+    /// A line came.
+    begun: bool,
+    out: BufWriter<StdoutLock<'static>>,
+    broken: Option<io::Error>,
+}
+
+impl Stage {
+    /// For one source and one dialect.
+    pub fn new(source: &'static Source, dialect: &'static Dialect, options: Options) -> Self {
+        Self {
+            translator: Translator::new(source, options.clone()),
+            projection: (dialect.projection)(),
+            source,
+            dialect,
+            options,
+            events: Vec::new(),
+            messages: Messages::default(),
+            trims_zeros: false,
+            begun: false,
+            out: BufWriter::with_capacity(CHUNK, io::stdout().lock()),
+            broken: None,
+        }
+    }
+
+    /// Translates a line.
+    pub fn line(&mut self, line: &[u8]) {
+        if self.broken.is_some() {
+            return;
+        }
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(line);
+        let line = if self.trims_zeros { trimmed(line) } else { line };
+        if let Some(record) = Record::from_line(line) {
+            if self.translator.is_another(&record) {
+                self.next();
+            }
+            self.translator.record(&record, &mut self.events);
+            self.project();
+        }
+    }
+
+    /// What follows is another session.
+    pub fn next(&mut self) {
+        self.translator.end(&mut self.events);
+        self.project();
+        self.translator = Translator::new(self.source, self.options.clone());
+        self.projection = (self.dialect.projection)();
+    }
+
+    /// Nothing follows.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        self.translator.end(&mut self.events);
+        self.project();
+        self.flush()
+    }
+
+    fn project(&mut self) {
+        for event in self.events.drain(..) {
+            self.projection.event(&event, &mut self.messages);
+        }
+        let written = self.messages.iter().try_for_each(|message| {
+            self.out.write_all(message)?;
+            self.out.write_all(b"\n")
+        });
+        self.messages.clear();
+        self.broken = self.broken.take().or(written.err());
+    }
+
+    /// Whoever reads us sees what came so far, before we wait for more.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        if let Some(error) = self.broken.take() {
+            return Err(Failure::Output(error));
+        }
+        self.out.flush().map_err(Failure::Output)
+    }
+}
+
+fn trimmed(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
+    let end = line.iter().rposition(|byte| *byte != 0).map_or(start, |last| last + 1);
+    line.get(start..end).unwrap_or_default()
+}

@@ -1,0 +1,230 @@
+//! `logs watch`: logs that grow, seen as they do.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use switchboard_testkit::stage::Running;
+use tempfile::TempDir;
+
+use crate::binary;
+
+/// What Ctrl-C sends.
+const CTRL_C: &str = "\x03";
+
+const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+
+/// A home in which an agent works.
+struct Home {
+    folder: TempDir,
+    written: u32,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("home/.claude/projects")).unwrap();
+        Self { folder, written: 0 }
+    }
+
+    fn path(&self, inner: &str) -> PathBuf {
+        self.folder.path().join(inner)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.path(&format!("home/.claude/projects/-work-it/{SESSION}.jsonl"))
+    }
+
+    fn command<'a>(&'a self, args: &[&'a str], home: &'a str, data: &'a str) -> Vec<&'a str> {
+        [&["logs", "watch", "--home", home, "--data", data], args].concat()
+    }
+
+    fn watch(&self, args: &[&str]) -> Running {
+        let (home, data) = (self.path("home"), self.path("data"));
+        let args = self.command(args, home.to_str().unwrap(), data.to_str().unwrap());
+        Running::start(binary::command(&args)).unwrap()
+    }
+
+    fn watch_on_terminal(&self, args: &[&str]) -> Running {
+        let (home, data) = (self.path("home"), self.path("data"));
+        let args = self.command(args, home.to_str().unwrap(), data.to_str().unwrap());
+        Running::on_terminal(binary::command_on_terminal(&args)).unwrap()
+    }
+
+    /// Adds a record to the log, and makes it if there is none.
+    fn append(&mut self, record: Value) {
+        fs::create_dir_all(self.log().parent().unwrap()).unwrap();
+        let mut file = OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
+        writeln!(file, "{}", self.whole(record)).unwrap();
+    }
+
+    fn whole(&mut self, mut record: Value) -> Value {
+        self.written += 1;
+        let common = json!({ "sessionId": SESSION, "cwd": "/work/it", "version": "2.1.197", "gitBranch": "main",
+            "uuid": format!("u{}", self.written), "parentUuid": null, "isSidechain": false, "userType": "external",
+            "timestamp": format!("2026-11-16T10:00:{:02}.000Z", self.written) });
+        record.as_object_mut().unwrap().extend(common.as_object().unwrap().clone());
+        record
+    }
+
+    fn ask(&mut self, prompt: &str) {
+        self.append(json!({ "type": "user", "message": { "role": "user", "content": prompt } }));
+    }
+
+    fn reply(&mut self, id: &str, block: Value, stop: Option<&str>) {
+        let usage = json!({ "input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 1000,
+            "cache_creation_input_tokens": 100 });
+        let message = json!({ "id": id, "type": "message", "role": "assistant", "model": "claude-opus-4-5-20251101",
+            "content": [block], "stop_reason": stop, "usage": usage });
+        self.append(json!({ "type": "assistant", "requestId": format!("req_{id}"), "message": message }));
+    }
+
+    fn run(&mut self, command: &str) {
+        let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash", "input": { "command": command } });
+        self.reply("msg_1", call, Some("tool_use"));
+    }
+
+    fn printed(&mut self, text: &str) {
+        let result = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": text });
+        self.append(json!({ "type": "user", "message": { "role": "user", "content": [result] } }));
+    }
+
+    fn say(&mut self, text: &str) {
+        self.reply("msg_2", json!({ "type": "text", "text": text }), Some("end_turn"));
+    }
+}
+
+/// The last line that was told.
+fn last(said: &str) -> Value {
+    let (whole, _) = said.rsplit_once('\n').unwrap_or_default();
+    whole.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default()
+}
+
+#[test]
+fn a_log_is_seen_from_its_first_line_on() {
+    let mut home = Home::new();
+    let watching = home.watch(&["--json"]);
+    // Nothing tells when it listens; but what is there before is found, what comes after is heard, and nothing falls
+    // between the two.
+    home.ask("please test it");
+    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    home.run("cargo test --all");
+    watching
+        .wait_for("a tool", |said| last(said)["tool"] == "Bash" && last(said)["about"] == "cargo test --all")
+        .unwrap();
+    home.printed("ok");
+    watching.wait_for("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
+    home.say("it works");
+    watching.wait_for("two replies", |said| last(said)["replies"] == 2).unwrap();
+    watching.signal(Signal::INT).unwrap();
+    let ended = watching.end().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    let row = last(&ended.stdout);
+    assert_eq!((&row["agent"], &row["project"], &row["running"]), (&json!("claude"), &json!("/work/it"), &json!(true)));
+    let figures = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalTokens"];
+    assert_eq!(figures.map(|name| row[name].as_u64().unwrap()), [20, 40, 2000, 200, 2260], "{row}");
+    assert!(row["costUsd"].as_f64().is_some_and(|cost| cost > 0.0), "{row}");
+    assert_eq!(row["contextUsed"], 1110, "{row}");
+}
+
+#[test]
+fn a_table_is_drawn_and_the_terminal_is_left_as_it_was() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    home.run("cargo test --all");
+    let mut watching = home.watch_on_terminal(&[]);
+    watching.wait_for("the tool", |said| said.contains("1 session, 1 at work") && said.contains("Bash cargo")).unwrap();
+    home.say("it works");
+    watching.wait_for("the tokens", |said| said.contains("2.3k")).unwrap();
+    watching.say(CTRL_C).unwrap();
+    let ended = watching.end().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    let (hidden, shown) = (ended.stdout.rfind("\x1b[?25l").unwrap(), ended.stdout.rfind("\x1b[?25h").unwrap());
+    assert!(hidden < shown, "the cursor is hidden\n{}", ended.shown());
+}
+
+#[test]
+fn one_session_is_shown_as_it_goes_on() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    let watching = home.watch(&["1111"]);
+    watching.wait_for("what was asked", |_| watching.stderr().contains("please test it")).unwrap();
+    home.run("cargo test --all");
+    watching.wait_for("the command", |_| watching.stderr().contains("cargo test --all")).unwrap();
+    home.printed("all good");
+    home.say("it works");
+    watching.wait_for("the answer", |said| said.contains("it works")).unwrap();
+    watching.signal(Signal::TERM).unwrap();
+    let ended = watching.end().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    assert!(ended.stderr.contains("all good"), "{}", ended.shown());
+}
+
+#[test]
+fn a_line_in_two_pieces_and_a_log_that_begins_anew() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    let watching = home.watch(&["--json"]);
+    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    let record = json!({ "type": "user", "message": { "role": "user", "content": "half and half" } });
+    let line = format!("{}\n", home.whole(record));
+    let (first, second) = line.split_at(line.len() / 2);
+    let mut file = OpenOptions::new().append(true).open(home.log()).unwrap();
+    file.write_all(first.as_bytes()).unwrap();
+    file.flush().unwrap();
+    file.write_all(second.as_bytes()).unwrap();
+    home.run("cargo build");
+    watching.wait_for("the tool", |said| last(said)["about"] == "cargo build").unwrap();
+    File::create(home.log()).unwrap();
+    home.ask("from the beginning");
+    watching.wait_for("the new log", |said| last(said)["replies"] == 0).unwrap();
+    watching.signal(Signal::INT).unwrap();
+    assert_eq!(watching.end().unwrap().code, Some(0));
+}
+
+#[test]
+fn what_switchboard_runs_is_shown_without_a_log() {
+    let home = Home::new();
+    let data = home.path("data");
+    let args = ["run", "script", "text ready\nsleep 600", "--json", "--data", data.to_str().unwrap()];
+    let running = Running::start(binary::command(&args)).unwrap();
+    running.wait_for("that it is ready", |said| said.contains("ready")).unwrap();
+    let watching = home.watch(&["--json"]);
+    watching.wait_for("the session", |said| last(said)["agent"] == "script").unwrap();
+    let row = last(&watching.stdout());
+    assert_eq!(row["switchboard"], row["session"], "{row}");
+    running.signal(Signal::INT).unwrap();
+    running.signal(Signal::TERM).unwrap();
+    watching.wait_for("its end", |said| last(said)["running"] == false).unwrap();
+    watching.signal(Signal::INT).unwrap();
+    assert_eq!(watching.end().unwrap().code, Some(0));
+    running.end().unwrap();
+}
+
+#[test]
+fn nothing_has_to_be_written() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    // A file where the data folder should be.
+    File::create(home.path("data")).unwrap();
+    let watching = home.watch(&["--json"]);
+    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    watching.signal(Signal::INT).unwrap();
+    let ended = watching.end().unwrap();
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stderr.contains("are not shown"), "{}", ended.shown());
+}
+
+#[test]
+fn a_session_that_is_not_there() {
+    let home = Home::new();
+    let (inner, data) = (home.path("home"), home.path("data"));
+    let args = home.command(&["nobody"], inner.to_str().unwrap(), data.to_str().unwrap());
+    let said = binary::run(&args, b"").fails(2);
+    assert!(said.contains("no session nobody"), "{said}");
+    assert!(!Path::new("nobody").exists());
+}

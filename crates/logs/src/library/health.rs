@@ -1,0 +1,80 @@
+//! How the index is: where it lies, how large it is, whether it is whole, and what of it cannot be made again.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use rusqlite::Connection;
+
+use super::Library;
+use crate::LogsError;
+
+/// How the index is.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// The file.
+    pub path: PathBuf,
+    /// How large it is on disk, with what is not yet written into it.
+    pub bytes: u64,
+    /// Logs that are there.
+    pub logs: u64,
+    /// Logs that are gone, of which the text is kept.
+    pub gone: u64,
+    /// What is wrong with the file; nothing if it is whole.
+    pub problem: Option<String>,
+}
+
+/// A session of an agent, by both their names.
+pub type Named = (String, String);
+
+impl Library {
+    /// How the index is. Looks at all of it, which takes long if it is large.
+    ///
+    /// # Errors
+    /// If it cannot even be asked.
+    pub fn health(&self) -> Result<Health, LogsError> {
+        let index = self.index();
+        let bytes = ["", "-wal"].map(|end| {
+            let mut path = index.path.clone().into_os_string();
+            path.push(end);
+            std::fs::metadata(path).map_or(0, |file| file.len())
+        });
+        let (logs, gone) = counts(&index.connection).map_err(|error| index.error(error))?;
+        let problem = checked(&index.connection).unwrap_or_else(|error| Some(error.to_string()));
+        Ok(Health { path: index.path.clone(), bytes: bytes.iter().sum(), logs, gone, problem })
+    }
+
+    /// The sessions of which there are copies of raw records.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn copied(&self) -> Result<HashSet<Named>, LogsError> {
+        let index = self.index();
+        copied(&index.connection).map_err(|error| index.error(error))
+    }
+
+    /// Has all logs that are there read anew at the next refresh. What is left of those that are gone stays.
+    ///
+    /// # Errors
+    /// If the index cannot be written.
+    pub fn rebuild(&self) -> Result<(), LogsError> {
+        let index = self.index();
+        let sql =
+            "UPDATE unit SET tokens_seen = NULL, text_seen = NULL, mark = NULL, version = version + 1 WHERE NOT gone";
+        index.connection.execute(sql, []).map(drop).map_err(|error| index.error(error))
+    }
+}
+
+fn counts(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let sql = "SELECT count(*) FILTER (WHERE NOT gone), count(*) FILTER (WHERE gone) FROM unit";
+    connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+fn checked(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok(Some(found).filter(|found| found != "ok"))
+}
+
+fn copied(connection: &Connection) -> rusqlite::Result<HashSet<Named>> {
+    let sql = "SELECT DISTINCT agent, coalesce(parent, session) FROM unit WHERE id IN (SELECT unit FROM raw)";
+    let mut rows = connection.prepare_cached(sql)?;
+    rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
