@@ -1,16 +1,30 @@
 //! Rollouts with known truth: what is copied is counted once, what only looks alike is counted twice. The shapes are
 //! those that were counted wrongly elsewhere; `testdata/log` has the files.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::collections::BTreeMap;
 
 use switchboard_event::{Body, Event, Usage};
 
 use super::LOGS;
 use crate::{Depth, Facts, Finds, Json, LogFile, Options, Record, Spent, Translator, source};
 
+macro_rules! recordings {
+    ($($name:literal)*) => {
+        &[$(($name, include_bytes!(concat!("../testdata/log/", $name, ".jsonl")))),*]
+    };
+}
+
+const RECORDINGS: &[(&str, &[u8])] = recordings! {
+    "collab" "codemode" "legacy-history-mode" "shell" "made-bad"
+    "made-bare" "made-fork" "made-fork-again" "made-fork-paginated" "made-items"
+    "made-old" "made-old-fork" "made-overflow" "made-parent" "made-subagent"
+    "made-subagent-fresh" "forked-legacy-1" "forked-legacy-2" "forked-legacy-3" "forked-paged-1"
+    "forked-paged-2" "forked-paged-3" "spawned-legacy-1" "spawned-legacy-2" "spawned-paged-1"
+    "spawned-paged-2"
+};
+
 fn lines(name: &str) -> Vec<Vec<u8>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/codex/testdata/log").join(name);
-    let bytes = fs::read(path.with_extension("jsonl")).unwrap();
+    let (_, bytes) = RECORDINGS.iter().find(|(known, _)| *known == name).unwrap();
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
@@ -181,7 +195,7 @@ fn who_and_what_is_known_of_a_session() {
     let (_, facts, _) = skim(&lines("made-old"), Depth::All);
     assert_eq!((facts.prompt.as_deref(), facts.prompts), (Some("continue"), 3));
     let (_, facts, _) = skim(&lines("made-bare"), Depth::All);
-    assert_eq!((facts.cwd.as_deref(), facts.prompts), (Some("/work/app"), 2));
+    assert_eq!((facts.cwd.as_deref(), facts.prompts), (Some("/home/dev/app"), 2));
     let (_, facts, _) = skim(&lines("shell"), Depth::Tokens);
     assert_eq!((facts.context_used, facts.context_size, facts.prompts), (Some(120), Some(258_400), 3));
 }
