@@ -148,6 +148,15 @@ fn a_subagent_that_replays_its_parent_has_only_its_own() {
 }
 
 #[test]
+fn a_subagents_own_turn_is_not_its_parents() {
+    let turns = events("spawned-legacy-2").into_iter().filter_map(|event| match event.body {
+        Body::TurnCompleted(turn) => Some(turn.status),
+        _ => None,
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), [switchboard_event::TurnStatus::Completed; 4]);
+}
+
+#[test]
 fn a_fork_by_reference_has_all_of_its_own_within_a_second() {
     has_own("made-fork-paginated", 1850, 14, 2);
     let (_, facts, _) = skim(&lines("made-fork-paginated"), Depth::Tokens);
