@@ -101,13 +101,15 @@ impl Account {
             self.turn(Some(&turn), at);
         }
         self.recorded = true;
-        let before = self.total.unwrap_or_default();
-        let after = Count::of(&fields.object("thread_token_usage"), &before).unwrap_or_else(|| before.plus(&used));
-        self.total = Some(after);
         let response = fields.str("response_id").map(|id| xxh3_64(id.as_bytes()));
         if response.is_some_and(|response| self.responses.contains(&response)) {
             return Ok(None);
         }
+        // The total that will be told next, which is all that a copy of this reply may have (0.166). What the record
+        // says of the thread is another total: a subagent's begins at zero.
+        let told = || Count::of(&fields.object("thread_token_usage"), &Count::default()).unwrap_or(used);
+        let after = self.total.map_or_else(told, |before| before.plus(&used));
+        self.total = Some(after);
         if self.responses.len() >= RESPONSES {
             self.responses.remove(0);
         }

@@ -13,7 +13,7 @@ impl Log {
             "token_count" => self.counted(line, scribe),
             "task_started" | "turn_started" => {
                 self.account.turn(fields.filled("turn_id").as_deref(), line.at);
-                self.turns.began(fields, scribe);
+                self.turns.began(fields, self.account.is_copied(line.at), scribe);
             }
             "task_complete" | "turn_complete" => self.turns.ended(false, fields, scribe),
             "turn_aborted" => self.turns.ended(true, fields, scribe),

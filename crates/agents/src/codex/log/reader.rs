@@ -100,7 +100,7 @@ impl Log {
             }
             Ok(None) => {}
             Err(wrong) => {
-                let notice = Notice::new(Topic::Unknown).with_level(Level::Warning).with_name(line.what());
+                let notice = Notice::new(Topic::Unknown).with_level(Level::Warning).with_name(line.name());
                 scribe.notice(notice.with_text(wrong.to_string()));
             }
         }

@@ -1,16 +1,30 @@
 //! Rollouts with known truth: what is copied is counted once, what only looks alike is counted twice. The shapes are
 //! those that were counted wrongly elsewhere; `testdata/log` has the files.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::collections::BTreeMap;
 
 use switchboard_event::{Body, Event, Usage};
 
 use super::LOGS;
 use crate::{Depth, Facts, Finds, Json, LogFile, Options, Record, Spent, Translator, source};
 
+macro_rules! recordings {
+    ($($name:literal)*) => {
+        &[$(($name, include_bytes!(concat!("../testdata/log/", $name, ".jsonl")))),*]
+    };
+}
+
+const RECORDINGS: &[(&str, &[u8])] = recordings! {
+    "collab" "codemode" "legacy-history-mode" "shell" "made-bad"
+    "made-bare" "made-fork" "made-fork-again" "made-fork-paginated" "made-items"
+    "made-old" "made-old-fork" "made-overflow" "made-parent" "made-subagent"
+    "made-subagent-fresh" "forked-legacy-1" "forked-legacy-2" "forked-legacy-3" "forked-paged-1"
+    "forked-paged-2" "forked-paged-3" "spawned-legacy-1" "spawned-legacy-2" "spawned-paged-1"
+    "spawned-paged-2"
+};
+
 fn lines(name: &str) -> Vec<Vec<u8>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/codex/testdata/log").join(name);
-    let bytes = fs::read(path.with_extension("jsonl")).unwrap();
+    let (_, bytes) = RECORDINGS.iter().find(|(known, _)| *known == name).unwrap();
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
@@ -34,10 +48,10 @@ fn skim(lines: &[Vec<u8>], depth: Depth) -> (Vec<Spent>, Facts, Finds) {
 }
 
 /// Everything that files used together: input with the cache in it, and output.
-fn ledger(names: &[&str]) -> (u64, u64, usize) {
+fn ledger(names: &[impl AsRef<str>]) -> (u64, u64, usize) {
     let mut replies: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for name in names {
-        for spent in skim(&lines(name), Depth::Tokens).0 {
+        for spent in skim(&lines(name.as_ref()), Depth::Tokens).0 {
             let figures = (spent.input + spent.cache_read + spent.cache_write, spent.output);
             let known = replies.entry(spent.key).or_default();
             *known = (*known).max(figures);
@@ -108,6 +122,18 @@ fn what_forks_repeat_counts_once_wherever_it_is() {
 }
 
 #[test]
+fn forks_and_subagents_of_a_real_codex_count_what_the_model_gave() {
+    // Each reply of the scripted model used 100 and 20, in all threads.
+    let forked = ["legacy-1", "legacy-2", "legacy-3", "paged-1", "paged-2", "paged-3"];
+    assert_eq!(ledger(&forked.map(|name| format!("forked-{name}"))), (800, 160, 8));
+    let spawned = ["legacy-1", "legacy-2", "paged-1", "paged-2"];
+    assert_eq!(ledger(&spawned.map(|name| format!("spawned-{name}"))), (1200, 240, 12));
+    has_own("forked-legacy-3", 100, 20, 1);
+    has_own("spawned-legacy-2", 100, 20, 1);
+    has_own("spawned-paged-2", 100, 20, 1);
+}
+
+#[test]
 fn the_parent_and_its_fork_can_use_the_same_and_are_two() {
     // Both went on with a reply of exactly the same figures.
     let (parent, fork) = (ledger(&["made-parent"]), ledger(&["made-parent", "made-fork"]));
@@ -119,6 +145,15 @@ fn a_subagent_that_replays_its_parent_has_only_its_own() {
     has_own("made-subagent", 6200, 60, 2);
     has_own("made-subagent-fresh", 6200, 60, 2);
     assert_eq!(ledger(&["made-parent", "made-subagent", "made-subagent-fresh"]), (25_500 + 12_400, 330 + 120, 8));
+}
+
+#[test]
+fn a_subagents_own_turn_is_not_its_parents() {
+    let turns = events("spawned-legacy-2").into_iter().filter_map(|event| match event.body {
+        Body::TurnCompleted(turn) => Some(turn.status),
+        _ => None,
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), [switchboard_event::TurnStatus::Completed; 4]);
 }
 
 #[test]
@@ -169,7 +204,7 @@ fn who_and_what_is_known_of_a_session() {
     let (_, facts, _) = skim(&lines("made-old"), Depth::All);
     assert_eq!((facts.prompt.as_deref(), facts.prompts), (Some("continue"), 3));
     let (_, facts, _) = skim(&lines("made-bare"), Depth::All);
-    assert_eq!((facts.cwd.as_deref(), facts.prompts), (Some("/work/app"), 2));
+    assert_eq!((facts.cwd.as_deref(), facts.prompts), (Some("/home/dev/app"), 2));
     let (_, facts, _) = skim(&lines("shell"), Depth::Tokens);
     assert_eq!((facts.context_used, facts.context_size, facts.prompts), (Some(120), Some(258_400), 3));
 }

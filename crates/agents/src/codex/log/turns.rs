@@ -9,6 +9,8 @@ use crate::{Object, Scribe};
 #[derive(Default)]
 pub struct Turns {
     active: Option<Id>,
+    /// The active turn was copied from another thread.
+    copied: bool,
     /// The file says itself where turns begin.
     told: bool,
     /// The agent has done something since the last prompt.
@@ -18,14 +20,15 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// `task_started`. A review has a turn of its own within the one that was asked for (0.166).
-    pub fn began(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// `task_started`. A review has a turn of its own within the one that was asked for; a subagent's first turn names
+    /// the one of its parent, whose beginning it may have as a copy (0.166).
+    pub fn began(&mut self, fields: &Object<'_>, copied: bool, scribe: &mut Scribe) {
         let id = fields.filled("turn_id").map(Id::from);
-        let inner = fields.str("root_turn_id").is_some_and(|root| self.active.as_ref().is_some_and(|it| *it == *root));
-        if inner && scribe.in_turn() {
+        let within = fields.str("root_turn_id").is_some_and(|root| self.active.as_ref().is_some_and(|it| *it == *root));
+        if within && copied == self.copied && scribe.in_turn() {
             return;
         }
-        self.told = true;
+        (self.told, self.copied) = (true, copied);
         self.begin(id, scribe);
     }
 
