@@ -60,7 +60,8 @@ fn nature(notice: &Notice) -> (EventType, Channel) {
 /// The session in short, in the model's words.
 fn is_summary(notice: &Notice) -> bool {
     let status = notice.status.as_deref();
-    notice.text.is_some() && (status == Some("summary") || notice.topic == Topic::Compaction && status != Some("failed"))
+    notice.text.is_some()
+        && (status == Some("summary") || notice.topic == Topic::Compaction && status != Some("failed"))
 }
 
 /// What a person reads: the text, or what went wrong, or the name of what happened. A hook has all of them.

@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{
-    Body, Details, EndReason, Event, Id, Origin, SessionEnded, Status, TurnCompleted, TurnStarted, TurnStatus,
-    Usage, UserMessage,
+    Body, Details, EndReason, Event, Id, Origin, SessionEnded, Status, TurnCompleted, TurnStarted, TurnStatus, Usage,
+    UserMessage,
 };
 
 use super::{

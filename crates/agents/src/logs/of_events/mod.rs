@@ -24,7 +24,8 @@ pub struct Ways {
     pub reader: fn() -> Box<dyn Reader>,
     /// What makes a reply the same everywhere: of its session, its key there, its figures and its time.
     pub key: fn(&str, &str, &Usage, Option<Timestamp>) -> String,
-    /// What a record says about its session that is in no event.
+    /// What a record says about its session that is in no event. The subagent is what its figures stand under; the session
+    /// itself is known by its id.
     pub facts: fn(Json<'_>, &mut Facts),
 }
 
@@ -39,6 +40,8 @@ pub struct OfEvents {
     /// What the name of the file says.
     file: Facts,
     info: Info,
+    /// The subagent that this is the log of.
+    subagent: Option<String>,
     prompted: bool,
     /// The calls whose input was given.
     calls: HashSet<Id>,
@@ -61,6 +64,7 @@ impl OfEvents {
             began: None,
             file: named,
             info: Info::default(),
+            subagent: None,
             prompted: false,
             calls: HashSet::new(),
             waiting: HashMap::new(),
@@ -118,7 +122,7 @@ impl OfEvents {
             at,
             model: usage.model.clone().or_else(|| self.info.model.clone()),
             cwd: self.scribe.cwd().map(str::to_owned),
-            subagent: event.thread.as_ref().map(ToString::to_string),
+            subagent: event.thread.as_ref().map(ToString::to_string).or_else(|| self.subagent.clone()),
             // What is older than its session was copied into it.
             copied: at < self.began,
             input: usage.input.saturating_add(usage.tool.unwrap_or(0)),
@@ -235,8 +239,11 @@ impl Skim for OfEvents {
         self.scribe.settle(|| unknown(record));
         self.at = self.scribe.told().or(self.at);
         self.began = self.began.or(self.at);
+        let mut said = Facts::default();
+        (self.ways.facts)(record, &mut said);
+        self.subagent = said.subagent.take().or(self.subagent.take());
+        found.facts.learn(said);
         self.take(depth, found);
-        (self.ways.facts)(record, &mut found.facts);
     }
 
     fn end(&mut self, found: &mut Found) {
