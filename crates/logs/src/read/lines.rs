@@ -97,6 +97,9 @@ fn give(at: u64, line: &[u8], each: &mut dyn FnMut(u64, &[u8])) {
     if record.iter().any(|byte| !byte.is_ascii_whitespace()) {
         let before = line.1.len() - trimmed_start(line.1).len();
         each(at + line.0 + before as u64, record);
+    } else if line.1.contains(&0) {
+        // Nothing else is left of it. That there was something is worth knowing.
+        each(at, &[0]);
     }
 }
 
@@ -147,7 +150,9 @@ mod tests {
 
     #[test]
     fn zeros_around_a_line_are_no_part_of_it() {
-        assert_eq!(of(b"\0\0{}\0\n\0\0\n{}\n", 0), (lines(&[(2, "{}"), (9, "{}")]), 12));
+        assert_eq!(of(b"\0\0{}\0\n{}\n", 0), (lines(&[(2, "{}"), (6, "{}")]), 9));
+        // A line of zeros is a record that was lost.
+        assert_eq!(of(b"\0\0\n{}\n", 0), (lines(&[(0, "\0"), (3, "{}")]), 6));
         assert_eq!(of(b"{}\n\0\0\0\0", 0), (lines(&[(0, "{}")]), 3));
     }
 

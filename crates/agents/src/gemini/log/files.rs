@@ -1,7 +1,11 @@
 //! Where Gemini CLI's logs lie, and what each file is.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
+use memchr::memmem::Finder;
 use sha2::{Digest as _, Sha256};
 use switchboard_event::{Timestamp, Usage};
 
@@ -25,7 +29,7 @@ pub const LOGS: Logs = Logs {
     kept_days: Some(30),
 };
 
-const WAYS: Ways = Ways { agent: "gemini", reader, key, facts };
+const WAYS: Ways = Ways { agent: "gemini", reader, counts, key, facts };
 
 fn homes(host: &dyn Host) -> Vec<PathBuf> {
     // ccusage and others take several folders, with commas between them.
@@ -68,6 +72,14 @@ fn records(text: &str) -> Vec<String> {
     let header: Vec<_> = header.map(|(key, value)| format!("{key}:{value}")).collect();
     let messages = split::fields(text).filter(is_messages).flat_map(|(_, value)| split::elements(value));
     std::iter::once(format!("{{{}}}", header.join(","))).chain(messages.map(str::to_owned)).collect()
+}
+
+/// What the user said and what tools gave back to the model has neither tokens nor calls.
+fn counts(record: &[u8]) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
+        ["\"tokens\"", "\"toolCalls\"", "\"messages\"", "\"$patch\"", "\"projectHash\""].map(Finder::new)
+    });
+    WORDS.iter().any(|word| word.find(record).is_some())
 }
 
 /// Message ids are unique over all sessions, which matters for copies; those of other writers may not be.

@@ -22,6 +22,8 @@ pub struct Ways {
     pub agent: &'static str,
     /// Makes the reader.
     pub reader: fn() -> Box<dyn Reader>,
+    /// The record can matter for tokens; see [`Skim::counts`].
+    pub counts: fn(&[u8]) -> bool,
     /// What makes a reply the same everywhere: of its session, its key there, its figures and its time.
     pub key: fn(&str, &str, &Usage, Option<Timestamp>) -> String,
     /// What a record says about its session that is in no event. The subagent is what its figures stand under; the session
@@ -226,9 +228,8 @@ impl OfEvents {
 }
 
 impl Skim for OfEvents {
-    /// What an event means depends on all that came before.
-    fn counts(&self, _: &[u8]) -> bool {
-        true
+    fn counts(&self, record: &[u8]) -> bool {
+        (self.ways.counts)(record)
     }
 
     fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found) {

@@ -1,8 +1,12 @@
 //! Where OpenCode's logs lie: `opencode.db` (other channels have `opencode-CHANNEL.db`), and before 1.2 a tree of small
 //! files, `storage/session/<project>/<session>.json` with its messages and their parts beside it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
+use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
 use super::reader;
@@ -25,7 +29,7 @@ pub const LOGS: Logs = Logs {
     kept_days: None,
 };
 
-const WAYS: Ways = Ways { agent: "opencode", reader, key, facts };
+const WAYS: Ways = Ways { agent: "opencode", reader, counts, key, facts };
 
 const QUERIES: Queries = Queries {
     sessions: &[
@@ -108,6 +112,13 @@ fn pieces(host: &dyn Host, path: &Path) -> Vec<Piece> {
         pieces.extend(host.list(&parts).into_iter().map(|path| Piece { table: "part", path }));
     }
     pieces
+}
+
+/// Of the parts of a message, only the ends of steps have tokens, and tools are called by some. Rows of a database are
+/// written by us, so the table is spelled in one way; in other ways it is looked at.
+fn counts(record: &[u8]) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["step-finish", "\"tool\""].map(Finder::new));
+    !record.starts_with(br#"{"table":"part","#) || WORDS.iter().any(|word| word.find(record).is_some())
 }
 
 /// A copy of a session has messages with new ids, and each with the time and the figures that it had: these make a reply
