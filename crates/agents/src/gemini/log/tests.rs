@@ -18,7 +18,7 @@ fn skimmed(records: &str) -> Finds {
 fn said(found: &Finds, kind: Kind) -> Vec<&str> {
     let begins = std::iter::once(0).chain(found.passages.iter().map(|passage| passage.end));
     let passages = found.passages.iter().zip(begins).filter(|(passage, _)| passage.kind == kind);
-    passages.map(|(passage, begin)| &found.text[begin..passage.end]).collect()
+    passages.filter_map(|(passage, begin)| found.text.get(begin..passage.end)).collect()
 }
 
 #[test]
