@@ -1,12 +1,19 @@
 //! Session logs that are no lines: compressed ones, documents, databases.
 
-use std::{io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
 
-use switchboard_agents::{Form, LOGS, Logs, Source};
+use switchboard_agents::{Form, LOGS, Logs, Queries, Source};
 use switchboard_logs::read;
 
 use super::stage::Stage;
 use crate::failure::Failure;
+
+/// What every file begins with that was compressed by zstd.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A file that an agent wrote as a log.
 pub struct Log<'a> {
@@ -16,16 +23,11 @@ pub struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    /// What a file is. It may have been taken from where its agent put it: then the end of its path tells.
+    /// What a file is, for an agent that leaves logs.
     pub fn find(source: &Source, path: &'a Path) -> Option<Self> {
         let logs = LOGS.iter().find(|logs| logs.source == source.name)?;
-        let mut below = path.iter();
-        loop {
-            if let Some(file) = (logs.file)(below.as_path()) {
-                return Some(Self { logs, path, form: file.form });
-            }
-            below.next()?;
-        }
+        let compressed = || begins_with(path, ZSTD).then_some(Form::Compressed);
+        form(logs, path).or_else(compressed).map(|form| Self { logs, path, form })
     }
 
     /// The folder that was worked in, if a file beside it says so.
@@ -56,12 +58,7 @@ impl<'a> Log<'a> {
     }
 
     /// False if there is no such session.
-    fn database(
-        &self,
-        queries: &switchboard_agents::Queries,
-        named: Option<&str>,
-        stage: &mut Stage,
-    ) -> io::Result<bool> {
+    fn database(&self, queries: &Queries, named: Option<&str>, stage: &mut Stage) -> io::Result<bool> {
         let database = read::Database::open(self.path)?;
         let sessions = database.sessions(queries)?;
         let wanted = sessions.iter().filter(|(id, _)| named.is_none_or(|named| named == id));
@@ -78,4 +75,19 @@ impl<'a> Log<'a> {
     fn unreadable(&self, cause: io::Error) -> Failure {
         Failure::Unreadable { path: self.path.to_owned(), cause }
     }
+}
+
+/// The form of a file. It may have been taken from where its agent put it: then the end of its path tells, or its name if
+/// it were there.
+fn form(logs: &Logs, path: &Path) -> Option<Form> {
+    let mut below = path.iter();
+    let ends = std::iter::from_fn(|| below.next().map(|_| below.as_path().to_owned()));
+    let moved = logs.folders.iter().filter_map(|folder| Some(Path::new(folder).join(path.file_name()?)));
+    let places = std::iter::once(path.to_owned()).chain(ends).chain(moved);
+    places.filter_map(|place| (logs.file)(&place)).map(|file| file.form).next()
+}
+
+fn begins_with(path: &Path, bytes: [u8; 4]) -> bool {
+    let mut found = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut found)).is_ok() && found == bytes
 }

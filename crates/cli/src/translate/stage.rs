@@ -100,8 +100,9 @@ impl Stage {
     }
 }
 
+/// The line without zeros around it; what is nothing else stays.
 fn trimmed(line: &[u8]) -> &[u8] {
-    let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
+    let Some(start) = line.iter().position(|byte| *byte != 0) else { return line };
     let end = line.iter().rposition(|byte| *byte != 0).map_or(start, |last| last + 1);
     line.get(start..end).unwrap_or_default()
 }

@@ -28,7 +28,9 @@ pub struct Database {
 /// # Errors
 /// If it cannot be read.
 pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, String)>> {
-    Database::open(path)?.sessions(queries)
+    let read = || Database::open(path)?.sessions(queries);
+    // Somebody has just opened it: now it can be seen that somebody has.
+    read().or_else(|error| if error.kind() == io::ErrorKind::ResourceBusy { read() } else { Err(error) })
 }
 
 impl Database {
@@ -39,13 +41,15 @@ impl Database {
     pub fn open(path: &Path) -> io::Result<Self> {
         let meta = fs::metadata(path)?;
         let beside = |suffix: &str| beside(path, suffix).exists();
-        let (options, still) = match (beside("-wal") || beside("-journal"), beside("-shm")) {
-            // Nobody has it open, so there is nobody to agree with.
-            (false, _) => ("immutable=1", Some((meta.len(), meta.modified().ok()))),
-            // Somebody has, or had when the machine went down.
+        let now = Some((meta.len(), meta.modified().ok()));
+        let (options, still) = match (beside("-wal"), beside("-shm")) {
+            // Somebody has it open, or had when the machine went down.
             (true, true) => ("", None),
+            _ if beside("-journal") => ("", None),
             // It was copied from where somebody had it open. The default would make a file of its own beside it.
-            (true, false) => ("vfs=unix-none", None),
+            (true, false) => ("vfs=unix-none", now),
+            // Nobody has it open, so there is nobody to agree with.
+            (false, _) => ("immutable=1", now),
         };
         let connection = connect(path, options).map_err(|error| failed(&error))?;
         Ok(Self { path: path.to_owned(), connection, still })

@@ -54,7 +54,7 @@ fn is_over(call: &Object<'_>) -> bool {
 fn finish(id: &Id, call: &Object<'_>, scribe: &mut Scribe) {
     let Some(item) = scribe.item(id).cloned() else { return };
     let responses = parts::responses(call.get("result"));
-    let told = responses.iter().find(|response| response.str("id").is_none_or(|given| given == &**id));
+    let told = responses.iter().find(|response| response.str("id").is_none_or(|given| given == **id));
     let told = told.or(responses.first()).map(|response| given(&response.object("response")));
     let shown = call.get("resultDisplay").map(parts::text).filter(|text| !text.is_empty());
     let failed = matches!(call.str("status").as_deref(), Some("error" | "cancelled"));

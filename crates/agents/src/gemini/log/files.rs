@@ -1,7 +1,11 @@
 //! Where Gemini CLI's logs lie, and what each file is.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
+use memchr::memmem::Finder;
 use sha2::{Digest as _, Sha256};
 use switchboard_event::{Timestamp, Usage};
 
@@ -25,7 +29,7 @@ pub const LOGS: Logs = Logs {
     kept_days: Some(30),
 };
 
-const WAYS: Ways = Ways { agent: "gemini", reader, key, facts };
+const WAYS: Ways = Ways { agent: "gemini", reader, counts, key, facts };
 
 fn homes(host: &dyn Host) -> Vec<PathBuf> {
     // ccusage and others take several folders, with commas between them.
@@ -70,6 +74,14 @@ fn records(text: &str) -> Vec<String> {
     std::iter::once(format!("{{{}}}", header.join(","))).chain(messages.map(str::to_owned)).collect()
 }
 
+/// What the user said and what tools gave back to the model has neither tokens nor calls.
+fn counts(record: &[u8]) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
+        ["\"tokens\"", "\"toolCalls\"", "\"messages\"", "\"$patch\"", "\"projectHash\""].map(Finder::new)
+    });
+    WORDS.iter().any(|word| word.find(record).is_some())
+}
+
 /// Message ids are unique over all sessions, which matters for copies; those of other writers may not be.
 fn key(session: &str, message: &str, _: &Usage, _: Option<Timestamp>) -> String {
     let is_unique = message.len() >= 36 && message.bytes().filter(|byte| *byte == b'-').count() >= 4;
@@ -107,4 +119,76 @@ fn registered(host: &dyn Host, project: &Path) -> Option<String> {
 /// What folders were called before they had short names.
 fn sha256(root: &str) -> String {
     Sha256::digest(root.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{file, key, records, root, sha256};
+    use crate::{Form, Host};
+
+    /// A few files.
+    struct Files(Vec<(&'static str, String)>);
+
+    impl Host for Files {
+        fn env(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn home(&self) -> PathBuf {
+            PathBuf::new()
+        }
+
+        fn read(&self, path: &Path) -> Option<String> {
+            self.0.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.clone())
+        }
+
+        fn list(&self, _: &Path) -> Vec<PathBuf> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn files_are_known_by_their_place() {
+        let of = |path: &str| file(Path::new(path));
+        let main = of("tmp/p/chats/session-2026-11-15T19-23-824dc906.jsonl").unwrap();
+        assert!(matches!(main.form, Form::Replayed) && main.parent.is_none() && main.session.is_none());
+        let old = of("tmp/p/chats/session-2026-11-15T19-23-824dc906.json").unwrap();
+        assert!(matches!(old.form, Form::Document(_)));
+        assert_eq!((main.twin.clone().unwrap().0, main.twin.unwrap().1), (old.twin.unwrap().0, 0));
+        let sub = of("tmp/p/chats/the-parent/the-child.jsonl").unwrap();
+        assert_eq!((sub.session.as_deref(), sub.parent.as_deref()), (Some("the-child"), Some("the-parent")));
+        assert!(of("logs.json").is_some() && of("taken.jsonl").is_some());
+        for other in ["tmp/p/logs.json", "tmp/p/shell_history", "tmp/p/checkpoints/a.json", "settings.d/x.json"] {
+            assert!(of(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_its_header_and_its_messages() {
+        let text = r#"{"sessionId": "s", "messages": [ {"id":"a"} , 7, {"id":"b"}], "summary":null}"#;
+        assert_eq!(records(text), [r#"{"sessionId":"s","summary":null}"#, r#"{"id":"a"}"#, "7", r#"{"id":"b"}"#]);
+        assert_eq!(records(r#"[{"messageId":0},{"messageId":1}]"#).len(), 2);
+        // What is not torn of one that is.
+        assert_eq!(records(r#"{"sessionId":"s","messages":[{"id":"a"},{"id":"#)[1], r#"{"id":"a"}"#);
+    }
+
+    #[test]
+    fn the_folder_is_beside_the_log() {
+        let known = r#"{"projects":{"/w/b":"b","/w/c":"other"}}"#.to_owned();
+        let files = Files(vec![("/h/tmp/a/.project_root", "/w/a\n".to_owned()), ("/h/projects.json", known)]);
+        let of = |project: &str| root(&files, Path::new(&format!("/h/tmp/{project}/chats/session-1.jsonl")));
+        assert_eq!(of("a").as_deref(), Some("/w/a"));
+        assert_eq!(of("b").as_deref(), Some("/w/b"));
+        assert_eq!(of(&sha256("/w/c")).as_deref(), Some("/w/c"));
+        assert_eq!(of("d"), None);
+    }
+
+    #[test]
+    fn ids_that_are_not_unique_are_their_sessions_own() {
+        let of = |session, id| key(session, id, &switchboard_event::Usage::default(), None);
+        assert_eq!(of("a", "450727c6-23cb-47a3-9672-57e6480430be"), of("b", "450727c6-23cb-47a3-9672-57e6480430be"));
+        assert_ne!(of("a", "m1"), of("b", "m1"));
+    }
 }

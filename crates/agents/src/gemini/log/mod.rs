@@ -6,6 +6,8 @@ mod context;
 mod files;
 mod messages;
 mod parts;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 

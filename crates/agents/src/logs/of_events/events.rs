@@ -22,6 +22,8 @@ pub struct Events {
     pub at: Option<Timestamp>,
     pub began: Option<Timestamp>,
     pub info: Info,
+    /// The subagent that this is the log of.
+    pub subagent: Option<String>,
     prompted: bool,
     /// The calls whose input was given.
     calls: HashSet<Id>,
@@ -41,6 +43,7 @@ impl Events {
             at: None,
             began: None,
             info: Info::default(),
+            subagent: None,
             prompted: false,
             calls: HashSet::new(),
             waiting: HashMap::new(),
@@ -89,7 +92,7 @@ impl Events {
             at,
             model: usage.model.clone().or_else(|| self.info.model.clone()),
             cwd: self.cwd.clone(),
-            subagent: event.thread.as_ref().map(ToString::to_string),
+            subagent: event.thread.as_ref().map(ToString::to_string).or_else(|| self.subagent.clone()),
             // What is older than its session was copied into it.
             copied: at < self.began,
             input: usage.input.saturating_add(usage.tool.unwrap_or(0)),

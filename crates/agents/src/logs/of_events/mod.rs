@@ -22,9 +22,12 @@ pub struct Ways {
     pub agent: &'static str,
     /// Makes the reader.
     pub reader: fn() -> Box<dyn Reader>,
+    /// The record can matter for tokens; see [`Skim::counts`].
+    pub counts: fn(&[u8]) -> bool,
     /// What makes a reply the same everywhere.
     pub key: Key,
-    /// What a record says about its session that is in no event.
+    /// What a record says about its session that is in no event. The subagent is what its figures stand under; the session
+    /// itself is known by its id.
     pub facts: fn(Json<'_>, &mut Facts),
 }
 
@@ -66,9 +69,8 @@ impl OfEvents {
 }
 
 impl Skim for OfEvents {
-    /// What an event means depends on all that came before.
-    fn counts(&self, _: &[u8]) -> bool {
-        true
+    fn counts(&self, record: &[u8]) -> bool {
+        (self.ways.counts)(record)
     }
 
     fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found) {
@@ -79,8 +81,11 @@ impl Skim for OfEvents {
         self.scribe.settle(|| unknown(record));
         self.events.at = self.scribe.told().or(self.events.at);
         self.events.began = self.events.began.or(self.events.at);
+        let mut said = Facts::default();
+        (self.ways.facts)(record, &mut said);
+        self.events.subagent = said.subagent.take().or(self.events.subagent.take());
+        found.facts.learn(said);
         self.take(depth, found);
-        (self.ways.facts)(record, &mut found.facts);
     }
 
     fn end(&mut self, found: &mut Found) {

@@ -1,8 +1,12 @@
 //! Where OpenCode's logs lie: `opencode.db` (other channels have `opencode-CHANNEL.db`), and before 1.2 a tree of small
 //! files, `storage/session/<project>/<session>.json` with its messages and their parts beside it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
+use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
 use super::reader;
@@ -25,7 +29,7 @@ pub const LOGS: Logs = Logs {
     kept_days: None,
 };
 
-const WAYS: Ways = Ways { agent: "opencode", reader, key, facts };
+const WAYS: Ways = Ways { agent: "opencode", reader, counts, key, facts };
 
 const QUERIES: Queries = Queries {
     sessions: &[
@@ -110,6 +114,13 @@ fn pieces(host: &dyn Host, path: &Path) -> Vec<Piece> {
     pieces
 }
 
+/// Of the parts of a message, only the ends of steps have tokens, and tools are called by some. Rows of a database are
+/// written by us, so the table is spelled in one way; in other ways it is looked at.
+fn counts(record: &[u8]) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["step-finish", "\"tool\""].map(Finder::new));
+    !record.starts_with(br#"{"table":"part","#) || WORDS.iter().any(|word| word.find(record).is_some())
+}
+
 /// A copy of a session has messages with new ids, and each with the time and the figures that it had: these make a reply
 /// the same. Without a time, its id does.
 fn key(session: &str, reply: &str, usage: &Usage, at: Option<Timestamp>) -> String {
@@ -134,5 +145,81 @@ fn facts(record: Json<'_>, facts: &mut Facts) {
             title.rsplit_once("(@").and_then(|(_, rest)| rest.split_once(' ')).map(|(name, _)| name.to_owned());
         facts.subagent = row.filled("agent").or(titled);
         facts.parent = parent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{file, homes, pieces};
+    use crate::{Form, Host};
+
+    /// Folders and what is in them.
+    struct Folders(&'static [(&'static str, &'static str)]);
+
+    impl Host for Folders {
+        fn env(&self, name: &str) -> Option<String> {
+            self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        }
+
+        fn home(&self) -> PathBuf {
+            PathBuf::from("/h")
+        }
+
+        fn read(&self, _: &Path) -> Option<String> {
+            None
+        }
+
+        fn list(&self, folder: &Path) -> Vec<PathBuf> {
+            let inside = self.0.iter().filter(|(of, _)| Path::new(of) == folder);
+            inside.map(|(_, name)| folder.join(name)).collect()
+        }
+    }
+
+    #[test]
+    fn files_are_known_by_their_place() {
+        let of = |path: &str| file(Path::new(path));
+        assert!(matches!(of("opencode.db").unwrap().form, Form::Database(_)));
+        assert!(matches!(of("opencode-dev.db").unwrap().form, Form::Database(_)));
+        let tree = of("storage/session/global/ses_1.json").unwrap();
+        assert!(matches!(tree.form, Form::Tree(_)));
+        assert_eq!((tree.session.as_deref(), tree.twin), (Some("ses_1"), Some(("session ses_1".to_owned(), 1))));
+        for other in ["storage/message/ses_1/msg_1.json", "storage/session/message/msg_1.json", "auth.json", "x/y.db"] {
+            assert!(of(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_followed_by_its_parts() {
+        let of = |folders, path: &str| -> Vec<String> {
+            let found = pieces(&Folders(folders), Path::new(path));
+            found.iter().map(|piece| format!("{} {}", piece.table, piece.path.display())).collect()
+        };
+        const TREE: &[(&str, &str)] = &[
+            ("/s/message/ses_1", "msg_1.json"),
+            ("/s/message/ses_1", "msg_2.json"),
+            ("/s/part/msg_1", "prt_1.json"),
+            ("/s/part/msg_2", "prt_2.json"),
+        ];
+        let expected = [
+            "session /s/session/global/ses_1.json",
+            "message /s/message/ses_1/msg_1.json",
+            "part /s/part/msg_1/prt_1.json",
+            "message /s/message/ses_1/msg_2.json",
+            "part /s/part/msg_2/prt_2.json",
+        ];
+        assert_eq!(of(TREE, "/s/session/global/ses_1.json"), expected);
+        const FIRST: &[(&str, &str)] =
+            &[("/s/session/message/ses_1", "msg_1.json"), ("/s/session/part/ses_1/msg_1", "prt_1.json")];
+        assert_eq!(of(FIRST, "/s/session/info/ses_1.json").len(), 3);
+    }
+
+    #[test]
+    fn homes_are_where_the_environment_says() {
+        let of = |env| homes(&Folders(env));
+        assert_eq!(of(&[]), [PathBuf::from("/h/.local/share/opencode")]);
+        assert_eq!(of(&[("XDG_DATA_HOME", "/x")])[0], PathBuf::from("/x/opencode"));
+        assert_eq!(of(&[("OPENCODE_DATA_DIR", "/a, /b")]), [PathBuf::from("/a"), PathBuf::from("/b")]);
     }
 }

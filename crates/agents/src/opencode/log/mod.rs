@@ -7,6 +7,8 @@ mod parts;
 mod rows;
 mod spent;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 

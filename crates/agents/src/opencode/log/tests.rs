@@ -1,0 +1,64 @@
+//! Replies count once, whatever repeats them.
+
+use std::collections::BTreeMap;
+
+use super::LOGS;
+use crate::{Depth, Finds, Json, LogFile, Spent};
+
+fn skimmed(records: &str) -> Finds {
+    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::lines(None), None), Finds::default());
+    for record in records.lines().filter_map(Json::parse) {
+        let before = std::mem::take(&mut found.facts);
+        skim.record(record, Depth::All, &mut found);
+        let news = std::mem::replace(&mut found.facts, before);
+        found.facts.learn(news);
+    }
+    skim.end(&mut found);
+    found
+}
+
+fn spent(found: &Finds) -> BTreeMap<&str, &Spent> {
+    found.spent.iter().filter(|spent| spent.input > 0).map(|spent| (spent.key.as_str(), spent)).collect()
+}
+
+#[test]
+fn a_fork_is_a_copy_of_what_another_session_used() {
+    let original = skimmed(include_str!("../testdata/log/compaction-error.jsonl"));
+    let fork = skimmed(include_str!("../testdata/log/fork.jsonl"));
+    let (original, fork) = (spent(&original), spent(&fork));
+    assert_eq!(original.keys().collect::<Vec<_>>(), fork.keys().collect::<Vec<_>>());
+    assert_eq!(original.len(), 2);
+    assert!(original.values().all(|spent| !spent.copied) && fork.values().all(|spent| spent.copied));
+}
+
+#[test]
+fn a_message_counts_all_its_steps() {
+    let found = skimmed(include_str!("../testdata/log/made-steps.jsonl"));
+    let sum = |of: fn(&Spent) -> u64| found.spent.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|spent| spent.input), 600 + 5_000_000_000 + 10);
+    assert_eq!(sum(|spent| spent.output), 60 + 6 + 1);
+    assert_eq!((sum(|spent| spent.cache_read), sum(|spent| spent.cache_write)), (60, 5));
+    let cost: f64 = found.spent.iter().filter_map(|spent| spent.cost_usd).sum();
+    assert!((cost - 0.61).abs() < 1e-9, "{cost}");
+}
+
+#[test]
+fn a_session_in_two_tables_counts_once() {
+    let found = skimmed(include_str!("../testdata/log/made-stored.jsonl"));
+    assert_eq!(found.spent.iter().map(|spent| spent.input).sum::<u64>(), 150);
+    assert_eq!(found.facts.prompts, 1);
+    let facts = &found.facts;
+    assert_eq!((facts.parent.as_deref(), facts.cwd.as_deref()), (Some("ses_made"), Some("/w")));
+    assert!(
+        found.spent.iter().filter(|spent| spent.input > 0).all(|spent| spent.subagent.as_deref() == Some("explore"))
+    );
+    let tools: Vec<_> = found.spent.iter().flat_map(|spent| &spent.tools).map(|called| called.name.as_str()).collect();
+    assert_eq!(tools, ["bash", "write", "read"]);
+}
+
+#[test]
+fn a_subagents_session_says_for_whom_it_works() {
+    let found = skimmed(include_str!("../testdata/log/task-child.jsonl"));
+    assert_eq!(found.facts.parent.as_deref(), Some("ses_e1f462e24ffeoq2v1RzSjBcqu4"));
+    assert!(found.spent.iter().any(|spent| spent.subagent.as_deref() == Some("general")));
+}
