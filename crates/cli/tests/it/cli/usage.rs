@@ -204,7 +204,7 @@ fn what_makes_no_sense_is_said() {
         (&["--sort", "colour"], "replies"),
         (&["--since", "soon"], "--since: `soon` is not a time"),
         (&["--until", "2026-13-01"], "--until: `2026-13-01` is not a time"),
-        (&["--since", "2026-11-02", "--until", "2026-11-01"], "--until: the end (2026-11-01) is before"),
+        (&["--since", "2026-11-02", "--until", "2026-11-01"], "--until: nothing is between"),
         (&["--agent", "nobody"], "unknown agent `nobody`"),
         (&["--session", "nothing"], "no session nothing"),
         (&["--json", "--csv"], "--csv"),
