@@ -30,7 +30,7 @@ pub struct Logs {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    place: place::Place,
+    place: Place,
 }
 
 #[derive(Subcommand)]

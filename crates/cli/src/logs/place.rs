@@ -39,7 +39,7 @@ impl Place {
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
         let (data, homes) = (self.data()?, self.homes()?);
         let own = Store::open(&data, &Options::default())?;
-        Ok(Library::open(Setup { data, homes, keep, own: Some(Arc::new(own)) })?)
+        Ok(Library::open(Setup { data, homes, keep, own: Some(Arc::new(own)) })?.only(&self.home))
     }
 
     /// The library, brought up to date.

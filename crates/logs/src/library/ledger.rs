@@ -10,7 +10,7 @@ use crate::{
     Entry, Filter, Ledger, LogsError, Name,
     index::{
         spent::{self, Reply},
-        units::{self, Unit},
+        units::Unit,
     },
 };
 
@@ -22,8 +22,8 @@ impl Library {
     /// # Errors
     /// If the index cannot be read.
     pub fn ledger(&self, filter: &Filter) -> Result<Ledger, LogsError> {
+        let units = self.units()?;
         let index = self.index();
-        let units = units::all(&index.connection).map_err(|error| index.error(error))?;
         let mut books = Books::new(&units);
         books.read(&index.connection).map_err(|error| index.error(error))?;
         if books.damaged {

@@ -47,6 +47,8 @@ pub struct Library {
     index: Mutex<Index>,
     /// What could not even be looked through at the last refresh.
     blocked: Mutex<Vec<Trouble>>,
+    /// Nothing else is shown.
+    only: Option<Vec<PathBuf>>,
 }
 
 impl Library {
@@ -56,7 +58,17 @@ impl Library {
     /// If it can neither be opened nor made.
     pub fn open(setup: Setup) -> Result<Self, LogsError> {
         let index = Mutex::new(Index::open(&setup.data)?);
-        Ok(Self { setup, index, blocked: Mutex::default() })
+        Ok(Self { setup, index, blocked: Mutex::default(), only: None })
+    }
+
+    /// Shows only what lies below these folders, if there are any, or in the homes that were found there. What else the
+    /// index knows is as if it were not there.
+    #[must_use]
+    pub fn only(mut self, named: &[PathBuf]) -> Self {
+        let folders = named.iter().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()));
+        let homes = self.setup.homes.iter().map(|home| home.folder.clone());
+        self.only = (!named.is_empty()).then(|| folders.chain(homes).collect());
+        self
     }
 
     /// Brings the index up to date: reads what is new, from several threads, and tells how far it is.

@@ -57,7 +57,11 @@ impl Library {
 
     pub(super) fn units(&self) -> Result<Vec<Unit>, LogsError> {
         let index = self.index();
-        units::all(&index.connection).map_err(|error| index.error(error))
+        let mut units = units::all(&index.connection).map_err(|error| index.error(error))?;
+        if let Some(only) = &self.only {
+            units.retain(|unit| only.iter().any(|folder| unit.path.starts_with(folder)));
+        }
+        Ok(units)
     }
 
     /// All sessions, of all their logs.
