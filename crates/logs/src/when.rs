@@ -17,7 +17,7 @@ pub enum BadTime {
     #[error("`{0}` is not a time zone: say a name (Europe/Berlin, UTC) or an offset (+02:00)")]
     Zone(String),
     /// Nothing is in between.
-    #[error("the end ({until}) is before the beginning ({since})")]
+    #[error("nothing is between the beginning ({since}) and the end ({until})")]
     Empty {
         /// The beginning, as it was said.
         since: String,
@@ -72,7 +72,7 @@ pub fn between(
     let from = since.map(|text| moment(text, zone, now)).transpose()?.map(|moment| moment.from);
     let to = until.map(|text| moment(text, zone, now)).transpose()?.map(|moment| moment.to);
     match (from, to, since, until) {
-        (Some(from), Some(to), Some(since), Some(until)) if to < from => {
+        (Some(from), Some(to), Some(since), Some(until)) if to <= from => {
             Err(BadTime::Empty { since: since.to_owned(), until: until.to_owned() })
         }
         _ => Ok((from, to)),
@@ -227,7 +227,8 @@ mod tests {
         let now = Timestamp::parse("2026-11-16T10:20:30Z").unwrap();
         let utc = zone("UTC").unwrap();
         assert!(between(Some("2026-11-16"), Some("2026-11-16"), &utc, now).is_ok());
-        assert!(between(Some("today"), Some("yesterday"), &utc, now).is_ok(), "both meet at midnight");
+        assert!(between(Some("yesterday"), Some("now"), &utc, now).is_ok());
+        assert!(between(Some("today"), Some("yesterday"), &utc, now).is_err(), "both meet at midnight");
         assert!(between(Some("today"), Some("2d"), &utc, now).is_err());
     }
 }

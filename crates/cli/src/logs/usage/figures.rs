@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn of_a_folder_the_end_says_more() {
-        assert_eq!(cut("~/work/project", 10), "…k/project");
+        assert_eq!(cut("~/code/project", 10), "…e/project");
         assert_eq!(cut("a-model-of-2026", 10), "a-model-o…");
         assert_eq!(cut("/a", 10), "/a");
     }

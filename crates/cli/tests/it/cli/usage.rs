@@ -141,6 +141,20 @@ fn a_second_run_and_one_more_line_are_right() {
 }
 
 #[test]
+fn another_home_in_the_same_index_is_not_counted() {
+    let home = home();
+    let first = home.tokens(&[]);
+    let other = home.folder.path().join("other");
+    fs::create_dir_all(other.join(".claude/projects/-made")).unwrap();
+    let (data, text) = (home.folder.path().join("data"), home.lines.last().unwrap());
+    fs::write(other.join(".claude/projects/-made/copy.jsonl"), format!("{text}\n")).unwrap();
+    let args = ["logs", "usage", "--json", "--home", other.to_str().unwrap(), "--data", data.to_str().unwrap()];
+    let rows = run(&args, b"").ok();
+    assert!(rows.lines().count() == 1 && rows.contains(r#""totalTokens":30,"#), "also what is a copy: {rows}");
+    assert_eq!(home.tokens(&[]), first);
+}
+
+#[test]
 fn prices_can_be_added() {
     let home = home();
     let cost =
@@ -204,7 +218,7 @@ fn what_makes_no_sense_is_said() {
         (&["--sort", "colour"], "replies"),
         (&["--since", "soon"], "--since: `soon` is not a time"),
         (&["--until", "2026-13-01"], "--until: `2026-13-01` is not a time"),
-        (&["--since", "2026-11-02", "--until", "2026-11-01"], "--until: the end (2026-11-01) is before"),
+        (&["--since", "2026-11-02", "--until", "2026-11-01"], "--until: nothing is between"),
         (&["--agent", "nobody"], "unknown agent `nobody`"),
         (&["--session", "nothing"], "no session nothing"),
         (&["--json", "--csv"], "--csv"),
