@@ -1,5 +1,6 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
+mod doctor;
 mod export;
 mod filter;
 mod list;
@@ -40,6 +41,7 @@ enum Command {
     Show(show::Show),
     Search(Box<search::Search>),
     Export(Box<export::Export>),
+    Doctor(doctor::Doctor),
     Usage(Box<usage::Usage>),
     Watch(watch::Watch),
 }
@@ -50,6 +52,7 @@ pub fn run(args: &Logs) -> Result<ExitCode, Failure> {
         Command::Scan(scan) => scan::run(scan, &args.place).map(|()| ExitCode::SUCCESS),
         Command::List(list) => list::run(list, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Show(show) => show::run(show, &args.place).map(|()| ExitCode::SUCCESS),
+        Command::Doctor(doctor) => doctor::run(doctor, &args.place),
         Command::Export(export) => export::run(export, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Search(search) => search::run(search, &args.place).map(|()| ExitCode::SUCCESS),
         Command::Usage(usage) => usage::run(usage, &args.place).map(|()| ExitCode::SUCCESS),

@@ -39,7 +39,9 @@ impl Place {
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
         let (data, homes) = (self.data()?, self.homes()?);
         let own = Store::open(&data, &Options::default())?;
-        Ok(Library::open(Setup { data, homes, keep, own: Some(Arc::new(own)) })?)
+        let library = Library::open(Setup { data, homes, keep, own: Some(Arc::new(own)) })?;
+        // Those that were named are meant, though others may have been indexed before.
+        Ok(if self.home.is_empty() { library } else { library.only(self.looked_in()?) })
     }
 
     /// The library, brought up to date.

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 
 pub use found::find;
 pub use row::{age, clip, short};
-pub use table::folder;
+pub use table::{at_home, folder};
 
 /// List, follow, steer, archive and delete sessions
 ///

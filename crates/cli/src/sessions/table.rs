@@ -83,13 +83,18 @@ fn draw(cells: &[Cell], widths: &[usize], (style, task): &Cell, colour: bool) ->
 
 /// A folder as people write it; of a long one, its end.
 pub fn folder(path: &str, home: Option<&str>) -> String {
-    let inside = home.and_then(|home| path.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let text = inside.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"));
+    let text = at_home(path, home);
     if text.width() <= WIDEST {
         return text;
     }
     let mut ends = text.char_indices().filter_map(|(at, _)| text.get(at..));
     format!("…{}", ends.find(|end| end.width() < WIDEST).unwrap_or_default())
+}
+
+/// A path as people write it.
+pub fn at_home(path: &str, home: Option<&str>) -> String {
+    let inside = home.and_then(|home| path.strip_prefix(home)).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    inside.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Numbers for people: tokens, money, time.
 
-/// A number of tokens: `950`, `12.3k`, `1.2M`.
+/// A number of tokens: `950`, `12.3k`, `1.2M`, `5.0G`.
 pub fn tokens(count: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let exact = count as f64;
@@ -8,7 +8,8 @@ pub fn tokens(count: u64) -> String {
         0..1_000 => count.to_string(),
         1_000..99_950 => format!("{:.1}k", exact / 1e3),
         99_950..999_500 => format!("{:.0}k", exact / 1e3),
-        _ => format!("{:.1}M", exact / 1e6),
+        999_500..999_950_000 => format!("{:.1}M", exact / 1e6),
+        _ => format!("{:.1}G", exact / 1e9),
     }
 }
 
@@ -50,8 +51,8 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown = [999, 1_000, 12_345, 99_949, 99_950, 999_499, 999_500, 12_345_678].map(tokens);
-        assert_eq!(shown, ["999", "1.0k", "12.3k", "99.9k", "100k", "999k", "1.0M", "12.3M"]);
+        let shown = [999, 1_000, 12_345, 99_949, 99_950, 999_499, 999_500, 12_345_678, 5_000_000_000].map(tokens);
+        assert_eq!(shown, ["999", "1.0k", "12.3k", "99.9k", "100k", "999k", "1.0M", "12.3M", "5.0G"]);
         assert_eq!([0.0, 0.003_13, 0.25, 12.5].map(dollars), ["$0.00", "$0.0031", "$0.25", "$12.50"]);
         assert_eq!([0, 999, 1_500, 12_345_678].map(bytes), ["0 B", "999 B", "1.5 kB", "12.3 MB"]);
         let shown = [0, 307, 59_999, 60_000, 3_725_000].map(duration);

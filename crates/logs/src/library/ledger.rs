@@ -10,7 +10,7 @@ use crate::{
     Entry, Filter, Ledger, LogsError, Name,
     index::{
         spent::{self, Reply},
-        units::{self, Unit},
+        units::Unit,
     },
 };
 
@@ -23,7 +23,7 @@ impl Library {
     /// If the index cannot be read.
     pub fn ledger(&self, filter: &Filter) -> Result<Ledger, LogsError> {
         let index = self.index();
-        let units = units::all(&index.connection).map_err(|error| index.error(error))?;
+        let units = self.known(&index)?;
         let mut books = Books::new(&units);
         books.read(&index.connection).map_err(|error| index.error(error))?;
         if books.damaged {

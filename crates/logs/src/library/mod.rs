@@ -22,7 +22,10 @@ pub use health::Health;
 
 use crate::{
     Home, LogsError, Progress, Report, Trouble,
-    index::{Index, units},
+    index::{
+        Index,
+        units::{self, Unit},
+    },
     scan,
 };
 
@@ -45,6 +48,8 @@ pub struct Library {
     index: Mutex<Index>,
     /// What could not even be looked through at the last refresh.
     blocked: Mutex<Vec<Trouble>>,
+    /// Only logs in these folders are meant, though the index may know others.
+    only: Option<Vec<Home>>,
 }
 
 impl Library {
@@ -54,7 +59,7 @@ impl Library {
     /// If it can neither be opened nor made.
     pub fn open(setup: Setup) -> Result<Self, LogsError> {
         let index = Mutex::new(Index::open(&setup.data)?);
-        Ok(Self { setup, index, blocked: Mutex::default() })
+        Ok(Self { setup, index, blocked: Mutex::default(), only: None })
     }
 
     /// Brings the index up to date: reads what is new, from several threads, and tells how far it is.
@@ -81,10 +86,28 @@ impl Library {
         Ok(report)
     }
 
+    /// Answers with what lies in these folders alone, or lay there. The index may know more.
+    #[must_use]
+    pub fn only(self, homes: Vec<Home>) -> Self {
+        Self { only: Some(homes), ..self }
+    }
+
     /// The homes that it looks in.
     #[must_use]
     pub fn homes(&self) -> &[Home] {
         &self.setup.homes
+    }
+
+    /// The logs that are meant.
+    fn known(&self, index: &Index) -> Result<Vec<Unit>, LogsError> {
+        let mut units = units::all(&index.connection).map_err(|error| index.error(error))?;
+        if let Some(homes) = &self.only {
+            let is_in = |unit: &Unit, home: &Home| {
+                home.logs.agent == unit.agent && home.machine == unit.machine && unit.path.starts_with(&home.folder)
+            };
+            units.retain(|unit| homes.iter().any(|home| is_in(unit, home)));
+        }
+        Ok(units)
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {

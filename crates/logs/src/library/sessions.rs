@@ -3,10 +3,7 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use super::{Library, matching::Matching};
-use crate::{
-    Filter, LogsError, Own, Session,
-    index::units::{self, Unit},
-};
+use crate::{Filter, LogsError, Own, Session, index::units::Unit};
 
 /// What is shown of several that could be meant.
 const SHOWN: usize = 8;
@@ -57,7 +54,7 @@ impl Library {
 
     pub(super) fn units(&self) -> Result<Vec<Unit>, LogsError> {
         let index = self.index();
-        units::all(&index.connection).map_err(|error| index.error(error))
+        self.known(&index)
     }
 
     /// All sessions, of all their logs.

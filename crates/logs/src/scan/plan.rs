@@ -52,7 +52,7 @@ pub fn plan(index: &mut Index, seen: Vec<Seen>, units: Vec<Unit>, depth: Depth) 
             None => new.push(seen),
         }
     }
-    let moved = old.iter().filter(|(unit, seen)| unit.gone || unit.path != seen.path || unit.name != seen.name);
+    let moved = old.iter().filter(|(unit, seen)| is_changed(unit, seen));
     let moved: Vec<_> = moved.map(|(unit, seen)| (unit.id, seen)).collect();
     let gone: Vec<_> = absent.iter().filter(|unit| !unit.gone && is_gone(unit)).map(|unit| unit.id).collect();
     let numbers = index.arrange(&new.iter().collect::<Vec<_>>(), &moved, &gone)?;
@@ -75,6 +75,11 @@ impl Task {
             && unit.mark.as_deref().is_some_and(|mark| holds(&seen, mark));
         Some(Self { unit: unit.id, fresh: !grown, known: Some(unit), seen })
     }
+}
+
+/// What the index says about where it lies and how large it is is not so any longer.
+fn is_changed(unit: &Unit, seen: &Seen) -> bool {
+    unit.gone || unit.path != seen.path || unit.name != seen.name || unit.bytes != seen.bytes
 }
 
 /// A log that was known and is not among those that are there: it may only not have been looked for.

@@ -54,9 +54,8 @@ fn push_step(step: &Step, depth: usize, out: &mut String) {
             quote(&harmless::text(text), &mut own);
         }
         What::Note(text) => own.push_str(&format!("\n*{}*\n", harmless::line(text))),
-        What::Did(did) => push_did(did, &mut own),
+        What::Did(did) => push_did(did, &step.inner, depth, &mut own),
     }
-    step.inner.iter().for_each(|step| push_step(step, depth + 1, &mut own));
     // What a subagent did is a quotation within the call.
     if depth > 0 {
         out.push('\n');
@@ -66,7 +65,7 @@ fn push_step(step: &Step, depth: usize, out: &mut String) {
     }
 }
 
-fn push_did(did: &Did, out: &mut String) {
+fn push_did(did: &Did, inner: &[Step], depth: usize, out: &mut String) {
     let mut line = format!("\n- **{}**", harmless::line(&did.name));
     if !did.about.is_empty() {
         line.push_str(&format!(" {}", harmless::line(&did.about)));
@@ -77,7 +76,8 @@ fn push_did(did: &Did, out: &mut String) {
     out.push_str(&line);
     out.push('\n');
     did.command.iter().for_each(|command| fence("sh", command, out));
-    did.input.iter().for_each(|input| fence("json", input, out));
+    let language = |text: &str| if text.starts_with(['{', '[']) { "json" } else { "" };
+    did.input.iter().for_each(|input| fence(language(input), input, out));
     for change in &did.changes {
         if change.diff.trim().is_empty() {
             out.push_str(&format!("\n{}\n", harmless::line(&change.path)));
@@ -85,6 +85,7 @@ fn push_did(did: &Did, out: &mut String) {
             fence("diff", &change.diff, out);
         }
     }
+    inner.iter().for_each(|step| push_step(step, depth + 1, out));
     fence("", &did.output, out);
 }
 

@@ -170,6 +170,14 @@ impl Builder {
 /// They were put in from the last to the first.
 fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
     steps.reverse();
-    steps.iter_mut().for_each(|step| step.inner = in_order(std::mem::take(&mut step.inner)));
+    for step in &mut steps {
+        step.inner = in_order(std::mem::take(&mut step.inner));
+        // What a subagent said last is its answer.
+        if let (What::Did(did), Some(Step { what: What::Said(last), .. })) = (&mut step.what, step.inner.last())
+            && last.trim() == did.output.trim()
+        {
+            did.output.clear();
+        }
+    }
     steps
 }

@@ -1,0 +1,189 @@
+//! What is to be said about logs and their index, without how it is said.
+
+use std::collections::{BTreeMap, HashSet};
+
+use switchboard_agents::{LOGS, agent};
+use switchboard_engine::find::is_older;
+use switchboard_event::Timestamp;
+use switchboard_logs::{Filter, Health, Home, Library, Session, Trouble};
+
+use crate::failure::Failure;
+
+/// What goes within so many days goes soon.
+const SOON_DAYS: u64 = 7;
+
+const DAY_MS: u64 = 86_400_000;
+
+/// All that there is to say.
+pub struct Checkup {
+    /// Where it was looked.
+    pub homes: Vec<Looked>,
+    /// How the index is.
+    pub health: Health,
+    /// The versions that wrote the logs.
+    pub versions: Vec<Version>,
+    /// What could not be read.
+    pub troubles: Vec<Trouble>,
+    /// What agents will delete soon, the first to go first.
+    pub leaving: Vec<Leaving>,
+}
+
+/// A folder that was looked in.
+pub struct Looked {
+    /// The folder.
+    pub home: Home,
+    /// There are logs of the agent in it.
+    pub is_there: bool,
+    /// How many sessions lie in it.
+    pub sessions: usize,
+    /// How large they are.
+    pub bytes: u64,
+}
+
+/// A version of an agent that wrote logs.
+pub struct Version {
+    /// The agent.
+    pub agent: String,
+    /// The version.
+    pub version: String,
+    /// How many sessions it wrote last.
+    pub sessions: usize,
+    /// The version that was tested, if this one is newer.
+    pub newer_than: Option<&'static str>,
+}
+
+/// A session that its agent will delete.
+pub struct Leaving {
+    /// The session.
+    pub session: Session,
+    /// In so many days; 0 for any time now.
+    pub days: u64,
+}
+
+impl Checkup {
+    /// Looks at everything.
+    pub fn of(library: &Library, looked_in: Vec<Home>, now: Timestamp) -> Result<Self, Failure> {
+        let sessions = library.sessions(&Filter::default())?;
+        Ok(Self {
+            homes: looked_in.into_iter().map(|home| looked(home, &sessions)).collect(),
+            health: library.health()?,
+            versions: versions(&sessions),
+            troubles: library.troubles()?,
+            leaving: leaving(&sessions, &library.copied()?, now),
+        })
+    }
+}
+
+fn looked(home: Home, sessions: &[Session]) -> Looked {
+    let inside = |session: &&Session| {
+        home.is_there()
+            && session.agent == home.logs.agent
+            && session.files.iter().any(|file| file.starts_with(&home.folder))
+    };
+    let mut found = Looked { is_there: home.is_there(), sessions: 0, bytes: 0, home: home.clone() };
+    for session in sessions.iter().filter(inside) {
+        found.sessions += 1;
+        found.bytes += session.bytes;
+    }
+    found
+}
+
+fn versions(sessions: &[Session]) -> Vec<Version> {
+    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for session in sessions {
+        if let Some(version) = session.facts.version.as_deref() {
+            *seen.entry((&session.agent, version)).or_default() += 1;
+        }
+    }
+    let newer = |name: &str, version: &str| {
+        let tested = agent(name)?.versions?.tested;
+        is_older(tested, version).then_some(tested)
+    };
+    let version = |((agent, version), sessions): ((&str, &str), usize)| Version {
+        newer_than: newer(agent, version),
+        agent: agent.to_owned(),
+        version: version.to_owned(),
+        sessions,
+    };
+    seen.into_iter().map(version).collect()
+}
+
+/// Sessions of this machine that their agents delete soon and of which there are no copies.
+fn leaving(sessions: &[Session], copied: &HashSet<(String, String)>, now: Timestamp) -> Vec<Leaving> {
+    let kept_days = |session: &Session| LOGS.iter().find(|logs| logs.agent == session.agent)?.kept_days;
+    let mut leaving: Vec<Leaving> = Vec::new();
+    for session in sessions.iter().filter(|session| !session.gone && session.machine.is_none()) {
+        let is_copied = copied.contains(&(session.agent.clone(), session.id.clone()));
+        let (Some(days), Some(updated), false) = (kept_days(session), session.facts.updated, is_copied) else {
+            continue;
+        };
+        let days = (u64::from(days) * DAY_MS).saturating_sub(now.millis_since(updated)) / DAY_MS;
+        if days <= SOON_DAYS {
+            leaving.push(Leaving { session: session.clone(), days });
+        }
+    }
+    leaving.sort_by_key(|leaving| leaving.session.facts.updated);
+    leaving
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use switchboard_agents::{Facts, LOGS, agent};
+    use switchboard_event::Timestamp;
+    use switchboard_logs::Session;
+
+    use super::{DAY_MS, leaving, versions};
+
+    const NOW: i64 = 1_790_000_000_000;
+
+    fn session(id: &str, agent: &str, days_ago: u64, version: &str) -> Session {
+        let updated = Timestamp::from_millis(NOW - i64::try_from(days_ago * DAY_MS).unwrap());
+        Session {
+            id: id.to_owned(),
+            agent: agent.to_owned(),
+            machine: None,
+            facts: Facts { updated, version: Some(version.to_owned()), ..Facts::default() },
+            files: Vec::new(),
+            gone: false,
+            archived: false,
+            bytes: 0,
+            own: None,
+            subagents: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_goes_soon_and_is_not_copied_is_told() {
+        let logs = LOGS.iter().find(|logs| logs.kept_days.is_some()).unwrap();
+        let kept = u64::from(logs.kept_days.unwrap());
+        let gone = Session { gone: true, ..session("gone", logs.agent, kept, "1") };
+        let elsewhere = Session { machine: Some("laptop".to_owned()), ..session("far", logs.agent, kept, "1") };
+        let sessions = [
+            session("new", logs.agent, 1, "1"),
+            session("soon", logs.agent, kept - 3, "1"),
+            session("due", logs.agent, kept + 10, "1"),
+            session("copied", logs.agent, kept - 1, "1"),
+            gone,
+            elsewhere,
+        ];
+        let copied = HashSet::from([(logs.agent.to_owned(), "copied".to_owned())]);
+        let leaving = leaving(&sessions, &copied, Timestamp::from_millis(NOW).unwrap());
+        let told: Vec<_> = leaving.iter().map(|leaving| (leaving.session.id.as_str(), leaving.days)).collect();
+        assert_eq!(told, [("due", 0), ("soon", 3)]);
+    }
+
+    #[test]
+    fn versions_newer_than_tested_are_marked() {
+        let (name, tested) = LOGS
+            .iter()
+            .find_map(|logs| Some((logs.agent, agent(logs.agent)?.versions?.tested)))
+            .expect("an agent with logs and a tested version");
+        let sessions =
+            [session("a", name, 1, tested), session("b", name, 1, "9999.0.0"), session("c", name, 1, "0.0.1")];
+        let newer: Vec<_> = versions(&sessions).into_iter().map(|v| (v.version, v.newer_than)).collect();
+        let expected = [("0.0.1", None), (tested, None), ("9999.0.0", Some(tested))];
+        assert_eq!(newer, expected.map(|(version, newer)| (version.to_owned(), newer)));
+    }
+}

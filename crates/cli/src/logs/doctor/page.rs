@@ -1,0 +1,168 @@
+//! A checkup for people.
+
+use std::{collections::BTreeMap, path::Path};
+
+use anstyle::Style;
+use jiff::tz::TimeZone;
+use switchboard_logs::{Trouble, export::minute};
+
+use super::checkup::{Checkup, Leaving, Looked};
+use crate::{
+    logs::show::about,
+    sessions::{at_home, clip},
+    view::{
+        clean,
+        figures::{bytes, count},
+        paint,
+        style::{BOLD, DIM, GREEN, PLAIN, RED, YELLOW},
+    },
+};
+
+/// So many of a kind are shown, unless all are wanted.
+const SHOWN: usize = 8;
+
+/// How it is shown.
+pub struct Page {
+    /// The user's home.
+    pub home: Option<String>,
+    /// The time zone of times.
+    pub zone: TimeZone,
+    /// In colour.
+    pub colour: bool,
+    /// Nothing is left out.
+    pub all: bool,
+}
+
+impl Page {
+    /// All of it.
+    pub fn text(&self, checkup: &Checkup) -> String {
+        let parts = [
+            self.part("homes", self.homes(&checkup.homes)),
+            self.part("index", self.index(checkup)),
+            self.part("versions", self.versions(checkup)),
+            self.part("could not be read", self.troubles(&checkup.troubles)),
+            self.part("deleted soon", self.leaving(&checkup.leaving)),
+        ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn part(&self, title: &str, lines: Vec<String>) -> String {
+        if lines.is_empty() {
+            return String::new();
+        }
+        let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+        format!("{}\n{lines}", paint(self.colour, BOLD, title))
+    }
+
+    fn paint(&self, style: Style, text: &str) -> String {
+        paint(self.colour, style, &clean::line(text))
+    }
+
+    fn path(&self, path: &Path) -> String {
+        clean::line(&at_home(&path.to_string_lossy(), self.home.as_deref()))
+    }
+
+    /// Those that are there; without any, all that were looked for.
+    fn homes(&self, homes: &[Looked]) -> Vec<String> {
+        let is_any = homes.iter().any(|looked| looked.is_there);
+        let shown = homes.iter().filter(|looked| looked.is_there || !is_any || self.all);
+        shown
+            .map(|looked| {
+                let path = self.path(&looked.home.folder);
+                let found = match looked.is_there {
+                    true => format!("{} · {}", count(looked.sessions, "session"), bytes(looked.bytes)),
+                    false => "not there".to_owned(),
+                };
+                format!("{:<10} {path} {}", looked.home.logs.agent, self.paint(DIM, &format!("· {found}")))
+            })
+            .collect()
+    }
+
+    fn index(&self, checkup: &Checkup) -> Vec<String> {
+        let health = &checkup.health;
+        let gone = if health.gone > 0 { format!(", text of {} that are gone", health.gone) } else { String::new() };
+        let about = format!("· {} · {} logs{gone} ·", bytes(health.bytes), health.logs);
+        let state = match &health.problem {
+            None => self.paint(GREEN, "whole"),
+            Some(problem) => self.paint(RED, &format!("damaged: {problem}")),
+        };
+        let mut lines = vec![format!("{} {} {state}", self.path(&health.path), self.paint(DIM, &about))];
+        if health.problem.is_some() {
+            lines.push("hint: `switchboard logs scan --rebuild` reads all logs anew".to_owned());
+        }
+        lines
+    }
+
+    fn versions(&self, checkup: &Checkup) -> Vec<String> {
+        let mut by_agent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for seen in &checkup.versions {
+            let text = match seen.newer_than {
+                Some(tested) => self.paint(YELLOW, &format!("{} (newer than tested: {tested})", seen.version)),
+                None => self.paint(PLAIN, &seen.version),
+            };
+            by_agent.entry(&seen.agent).or_default().push(text);
+        }
+        by_agent.into_iter().map(|(agent, versions)| format!("{agent:<10} {}", versions.join(", "))).collect()
+    }
+
+    /// The same trouble in many files is one line, with the first of them.
+    fn troubles(&self, troubles: &[Trouble]) -> Vec<String> {
+        let mut kinds: BTreeMap<(&str, &str), Vec<&Trouble>> = BTreeMap::new();
+        for trouble in troubles {
+            kinds.entry((&trouble.agent, &trouble.what)).or_default().push(trouble);
+        }
+        let mut kinds: Vec<_> = kinds.into_iter().collect();
+        let times = |found: &[&Trouble]| found.iter().map(|trouble| trouble.times).sum::<u64>();
+        kinds.sort_by_key(|(_, found)| std::cmp::Reverse(times(found)));
+        let mut lines = Vec::new();
+        for ((agent, what), found) in kinds {
+            let often = format!("· {} in {}", self.times(times(&found)), count(found.len(), "file"));
+            lines.push(format!("{agent:<10} {} {}", self.paint(YELLOW, &clip(what, 200)), self.paint(DIM, &often)));
+            let shown = if self.all { found.len() } else { 2 };
+            lines.extend(found.iter().take(shown).map(|trouble| self.place(trouble)));
+            if found.len() > shown {
+                lines.push(self.paint(DIM, &format!("             … and {}", count(found.len() - shown, "more file"))));
+            }
+        }
+        lines
+    }
+
+    fn times(&self, times: u64) -> String {
+        if times == 1 { "once".to_owned() } else { format!("{times} times") }
+    }
+
+    fn place(&self, trouble: &Trouble) -> String {
+        let at = trouble.offset.map(|at| format!(" at byte {at}")).unwrap_or_default();
+        format!("             {}{}", self.path(&trouble.path), self.paint(DIM, &at))
+    }
+
+    fn leaving(&self, leaving: &[Leaving]) -> Vec<String> {
+        let shown = if self.all { leaving.len() } else { SHOWN };
+        let mut lines: Vec<String> = leaving.iter().take(shown).map(|leaving| self.leaves(leaving)).collect();
+        if leaving.len() > shown {
+            lines.push(self.paint(DIM, &format!("… and {} more", leaving.len() - shown)));
+        }
+        if !leaving.is_empty() {
+            let text = "their text stays in the index; `switchboard logs scan --keep` keeps the records themselves too";
+            lines.push(self.paint(DIM, text));
+        }
+        lines
+    }
+
+    fn leaves(&self, leaving: &Leaving) -> String {
+        let session = &leaving.session;
+        let when = match leaving.days {
+            0 => "any time".to_owned(),
+            days => format!("in {days} d"),
+        };
+        let updated = session.facts.updated.map(|at| minute(at, &self.zone)).unwrap_or_default();
+        let about = format!("· last used {updated} · {}", clip(&about::title(session), 60));
+        format!(
+            "{:<10} {} {} {}",
+            session.agent,
+            self.paint(YELLOW, &when),
+            clean::line(&session.id),
+            self.paint(DIM, &about)
+        )
+    }
+}
