@@ -23,7 +23,7 @@ const PLAIN_DIALECTS: &[&str] = &["board", "events", "message"];
 const AGENTS_TOO: &[&str] = &["acp"];
 
 /// Folders of the agents crate that are no agents.
-const NO_AGENTS: &[&str] = &["scribe"];
+const NO_AGENTS: &[&str] = &["logs", "scribe"];
 
 /// Where the test kit knows the real agents: how each is set up, what its tools are called, and what its logs look like.
 const REAL_AGENTS: &[&str] = &["crates/testkit/src/clis/", "crates/testkit/src/corpus/agents/"];
@@ -32,8 +32,13 @@ const REAL_AGENTS: &[&str] = &["crates/testkit/src/clis/", "crates/testkit/src/c
 const SCENARIOS: &str = "crates/live/";
 
 /// Code that speaks protocols, with words which dialects are called by.
-const SPEAKERS: &[&str] =
-    &["crates/client/src/", "crates/dialects/src/", "crates/testkit/src/model/", "crates/testkit/src/fake/"];
+const SPEAKERS: &[&str] = &[
+    "crates/client/src/",
+    "crates/dialects/src/",
+    "crates/testkit/src/corpus/agents/",
+    "crates/testkit/src/model/",
+    "crates/testkit/src/fake/",
+];
 
 /// The agents' names, from their folders.
 fn agents() -> Vec<String> {
