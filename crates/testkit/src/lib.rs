@@ -1,6 +1,7 @@
 //! What the tests and the development commands share: the recordings, the invariants that must hold for every
 //! stream, ways to spoil a stream, and endless streams made of recordings; a scripted model, and a stage on which the
-//! real agents run against it; an editor that uses them. Names no dialect, and agents in `clis` only: everything else goes through the tables.
+//! real agents run against it; an editor that uses them. Names no dialect, and agents in
+//! `clis` and in `corpus/agents` only: everything else goes through the tables.
 
 pub mod check;
 pub mod clis;

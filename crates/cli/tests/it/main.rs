@@ -8,6 +8,7 @@ mod binary;
 mod cli;
 mod conformance;
 mod consumers;
+mod corpus;
 mod examples;
 mod recordings;
 mod snapshots;

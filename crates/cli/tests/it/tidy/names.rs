@@ -32,8 +32,13 @@ const REAL_AGENTS: &[&str] = &["crates/testkit/src/clis/", "crates/testkit/src/c
 const SCENARIOS: &str = "crates/live/";
 
 /// Code that speaks protocols, with words which dialects are called by.
-const SPEAKERS: &[&str] =
-    &["crates/client/src/", "crates/dialects/src/", "crates/testkit/src/model/", "crates/testkit/src/fake/"];
+const SPEAKERS: &[&str] = &[
+    "crates/client/src/",
+    "crates/dialects/src/",
+    "crates/testkit/src/corpus/agents/",
+    "crates/testkit/src/model/",
+    "crates/testkit/src/fake/",
+];
 
 /// The agents' names, from their folders.
 fn agents() -> Vec<String> {

@@ -9,16 +9,17 @@ struct Row {
     unit: &'static str,
     ours: Option<f64>,
     median: Option<f64>,
+    processor: Option<f64>,
     budget: Option<f64>,
-    peer: Option<(&'static str, f64)>,
+    peer: Option<(&'static str, Runs)>,
 }
 
 /// Shows everything, also what is over its budget.
 pub fn show(ours: &ours::Figures, peers: &peers::Figures, truth: &Truth) {
     let rows = rows(ours, peers);
-    say("\nthe least of all runs, and the one in the middle; ! is over the budget");
+    say("\nthe least of all runs, the one in the middle, and what processors did for one; ! is over the budget");
     say(&table(
-        &["", "", "least", "median", "budget", "other", "", "ratio"],
+        &["", "", "least", "median", "processor", "budget", "other", "its processor", "", "ratio", "of processor"],
         &rows.iter().map(Row::cells).collect::<Vec<_>>(),
     ));
     let missed: Vec<_> = rows.iter().filter(|row| !row.is_kept()).map(|row| row.what).collect();
@@ -45,8 +46,8 @@ fn share(tokens: u64, truth: u64) -> String {
 }
 
 fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
-    let counter = |runs: &Option<Runs>| runs.map(|runs| (peers::COUNTER, runs.least));
-    let tracer = |runs: &Option<Runs>| runs.map(|runs| (peers::TRACER, runs.least));
+    let counter = |runs: &Option<Runs>| runs.map(|runs| (peers::COUNTER, runs));
+    let tracer = |runs: &Option<Runs>| runs.map(|runs| (peers::TRACER, runs));
     // What must be twice as fast as the other has half of its time.
     let half = |runs: &Option<Runs>| runs.map(|runs| runs.least / 2.0);
     let row = |what, runs: &Option<Runs>, budget, peer| Row {
@@ -54,17 +55,26 @@ fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
         unit: "ms",
         ours: runs.map(|runs| runs.least),
         median: runs.map(|runs| runs.median),
+        processor: runs.map(|runs| runs.processor),
         budget,
         peer,
     };
-    let figure = |what, unit, ours, budget| Row { what, unit, ours, median: None, budget: Some(budget), peer: None };
+    let figure = |what, unit, ours, budget| Row {
+        what,
+        unit,
+        ours,
+        median: None,
+        processor: None,
+        budget: Some(budget),
+        peer: None,
+    };
     vec![
         row("first usage, cold", &ours.first_cold, half(&peers.usage_cold), counter(&peers.usage_cold)),
         row("first usage, warm", &ours.first, half(&peers.usage).or(Some(500.0)), counter(&peers.usage)),
         row("usage again", &ours.again, Some(30.0), counter(&peers.usage)),
         row("usage after an appended line", &ours.grown, Some(50.0), counter(&peers.usage_grown)),
         row("search of a rare word", &ours.rare, Some(15.0), tracer(&peers.search)),
-        row("the same beside grep", &ours.rare, Some(15.0), peers.grep.map(|runs| ("grep", runs.least))),
+        row("the same beside grep", &ours.rare, Some(15.0), peers.grep.map(|runs| ("grep", runs))),
         row("search of a rare word, cold", &ours.rare_cold, None, None),
         row("search of the commonest word", &ours.common, None, None),
         row("full index, cold", &ours.scan_cold, Some(2_000.0), None),
@@ -85,16 +95,23 @@ impl Row {
     fn cells(&self) -> Vec<String> {
         let shown = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
         let mark = if self.is_kept() { "" } else { " !" };
-        let ratio = self.ours.zip(self.peer).map(|(ours, (_, peer))| peer / ours);
+        let ratio = |ours: Option<f64>, peer: fn(&Runs) -> f64| {
+            let ratio =
+                ours.zip(self.peer).map(|(ours, (_, runs))| peer(&runs) / ours).filter(|ratio| ratio.is_finite());
+            ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.1}×"))
+        };
         vec![
             self.what.to_owned(),
             self.unit.to_owned(),
             format!("{}{mark}", shown(self.ours)),
             shown(self.median),
+            shown(self.processor),
             self.budget.map_or_else(|| "–".to_owned(), |budget| format!("≤ {}", number(budget))),
-            shown(self.peer.map(|(_, figure)| figure)),
+            shown(self.peer.map(|(_, runs)| runs.least)),
+            shown(self.peer.map(|(_, runs)| runs.processor)),
             self.peer.map_or_else(String::new, |(name, _)| name.to_owned()),
-            ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.1}×")),
+            ratio(self.ours, |runs| runs.least),
+            ratio(self.processor, |runs| runs.processor),
         ]
     }
 }

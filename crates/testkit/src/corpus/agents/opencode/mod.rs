@@ -67,7 +67,7 @@ pub fn sessions_of(corpus: &mut Corpus, cases: impl IntoIterator<Item = (Case, u
     }
     for (case, seed, bytes) in cases {
         // The tree is a file a message and more: there only the sizes of small ones are real.
-        let bytes = if matches!(case, Case::Tree | Case::TreeToo) { bytes.min(60_000) } else { bytes };
+        let bytes = if matches!(case, Case::Tree | Case::TreeToo) { bytes.min(8_000) } else { bytes };
         let database = &mut databases[usize::from(case == Case::Channel)];
         session(corpus, database, case, seed, bytes)?;
     }

@@ -1,0 +1,107 @@
+//! `switchboard logs` as its users run it, on logs whose truth is known and on logs that are broken.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+use switchboard_testkit::corpus::{
+    self, Tokens, Wanted,
+    agents::{claude, codex, gemini},
+    calendar::ZONES,
+    files::Corpus,
+    hostile::{infest, junk},
+    words::Words,
+};
+
+use crate::binary::run;
+
+/// What the program says about the logs in a folder, one object a line.
+#[track_caller]
+fn logs(folder: &Path, args: &[&str]) -> Vec<Value> {
+    let (home, data) = (folder.join("home"), folder.join("data"));
+    let place = ["--home", home.to_str().unwrap(), "--data", data.to_str().unwrap(), "--json"];
+    let said = run(&[&["logs"], args, &place].concat(), b"").ok();
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Its rows of usage, as far as something was used.
+fn usage(folder: &Path, by: &str, zone: &str) -> BTreeMap<String, Tokens> {
+    let rows = logs(folder, &["usage", "--by", by, "--timezone", zone]);
+    let rows = rows.iter().map(|row| {
+        let figure = |name: &str| row[name].as_u64().unwrap_or_else(|| panic!("no {name} in {row}"));
+        let tokens = Tokens {
+            input: figure("inputTokens"),
+            output: figure("outputTokens"),
+            cache_read: figure("cacheReadTokens"),
+            cache_write: figure("cacheWriteTokens"),
+            reasoning: figure("reasoningTokens"),
+            ..Tokens::default()
+        };
+        assert_eq!(figure("totalTokens"), tokens.total(), "{row}");
+        (row["key"].as_str().unwrap_or_default().to_owned(), tokens)
+    });
+    rows.filter(|(_, tokens)| tokens.total() > 0).collect()
+}
+
+/// The truth, as far as rows tell it.
+fn told(truth: &BTreeMap<String, Tokens>) -> BTreeMap<String, Tokens> {
+    let told = |tokens: &Tokens| Tokens { cache_write_1h: 0, replies: 0, ..*tokens };
+    truth.iter().map(|(key, tokens)| (key.clone(), told(tokens))).collect()
+}
+
+#[test]
+fn usage_is_exact_to_the_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let truth = corpus::write(folder.path(), &Wanted::small(21)).unwrap();
+    for zone in ZONES {
+        assert_eq!(usage(folder.path(), "day", zone), told(&truth.days[*zone]), "{zone}");
+    }
+    assert_eq!(usage(folder.path(), "model", "UTC"), told(&truth.models));
+    assert_eq!(usage(folder.path(), "agent", "UTC"), told(&truth.agents));
+    assert_eq!(usage(folder.path(), "project", "UTC"), told(&truth.projects));
+}
+
+/// All logs of lines.
+fn lines(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(lines(&path));
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn the_doctor_tells_of_every_bad_record_and_the_rest_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut corpus = Corpus::new(&folder.path().join("home"), Words::new(5_000), 1).unwrap();
+    claude::session(&mut corpus, claude::Case::Repeated, 1, 60_000).unwrap();
+    codex::session(&mut corpus, codex::Case::Totals, 2, 60_000).unwrap();
+    gemini::session(&mut corpus, gemini::Case::Plain, 3, 60_000).unwrap();
+    let mut expected = BTreeMap::new();
+    for path in lines(&folder.path().join("home")) {
+        let log = fs::read(&path).unwrap();
+        let count = log.iter().filter(|byte| **byte == b'\n').count();
+        let bad = junk().iter().cycle().take(count).filter(|junk| junk.is_bad).count();
+        fs::write(&path, infest(&log)).unwrap();
+        expected.insert(path.canonicalize().unwrap(), bad as u64);
+    }
+    assert_eq!(usage(folder.path(), "agent", "UTC"), told(&corpus.truth.agents));
+    let said = logs(folder.path(), &["doctor"]);
+    let troubles = said.iter().filter(|object| object["type"] == "trouble");
+    let mut counted: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    for trouble in troubles {
+        *counted.entry(trouble["path"].as_str().unwrap().into()).or_default() += trouble["times"].as_u64().unwrap();
+    }
+    for (path, bad) in expected {
+        let counted = counted.get(&path).copied().unwrap_or_default();
+        assert!(counted >= bad, "{}: {counted} of {bad} bad records are told of", path.display());
+    }
+}
