@@ -31,7 +31,7 @@ pub struct Logs {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    place: place::Place,
+    place: Place,
 }
 
 #[derive(Subcommand)]

@@ -3,6 +3,7 @@
 mod harness;
 mod hidden;
 mod input;
+mod logs;
 mod mcp;
 mod names;
 mod pipes;
