@@ -25,13 +25,15 @@ pub struct Hit {
     pub machine: Option<String>,
     /// The folder that was worked in.
     pub project: Option<String>,
+    /// The subagent that it was said by, if it was one.
+    pub subagent: Option<String>,
     /// When it was said.
     pub at: Option<Timestamp>,
     /// What it is.
     pub kind: Kind,
     /// The tool.
     pub tool: Option<String>,
-    /// The turn in which it was said, from 1; 0 before the first prompt.
+    /// The turn in which it was said, from 1; 0 before the first prompt. A subagent has turns of its own.
     pub turn: u32,
     /// A piece of the text around what was found.
     pub snippet: String,

@@ -104,6 +104,8 @@ pub struct HitView<'a> {
     pub offset: u64,
     /// The turn, from 1; 0 before the first prompt.
     pub turn: u32,
+    /// The subagent that it was said by, if it was one; then the turn is the subagent's own.
+    pub subagent: Option<&'a str>,
     /// The tool.
     pub tool: Option<&'a str>,
     /// The folder that was worked in.
@@ -127,6 +129,7 @@ impl<'a> From<&'a Hit> for HitView<'a> {
             path: hit.path.to_string_lossy().into_owned(),
             offset: hit.offset,
             turn: hit.turn,
+            subagent: hit.subagent.as_deref(),
             tool: hit.tool.as_deref(),
             project: hit.project.as_deref(),
             machine: hit.machine.as_deref(),

@@ -17,7 +17,8 @@ pub struct Place {
     #[arg(long, value_name = "DIR", global = true)]
     home: Vec<PathBuf>,
     /// The name of the machine that the homes come from
-    #[arg(long = "as", value_name = "NAME", global = true, requires = "home")]
+    // Its id is its own: options of a command hide those of the same id that all have.
+    #[arg(id = "as", long = "as", value_name = "NAME", global = true, requires = "home")]
     machine: Option<String>,
     /// Where sessions and the index are kept [default: the platform's data folder]
     #[arg(long, value_name = "DIR", global = true)]

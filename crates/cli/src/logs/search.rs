@@ -126,8 +126,8 @@ fn show(found: &Hits, names: &Names, zone: &TimeZone, colour: bool) -> Result<()
         ([], _) => say("nothing found"),
         ([first, ..], more) => {
             let more = if more { "… and more: --limit N shows them; " } else { "" };
-            let (id, turn) = (names.short(&first.session), first.turn.max(1));
-            say(&format!("{more}to read on: switchboard logs show {id} --turn {turn}"));
+            let id = names.short(&first.session);
+            say(&format!("{more}to read on: switchboard logs show {id}{}", place_in(first)));
         }
     }
     Ok(())
@@ -144,9 +144,18 @@ fn entry(hit: &Hit, id: &str, zone: &TimeZone, colour: bool) -> String {
     let project = hit.project.as_deref().map(|project| format!("  {project}")).unwrap_or_default();
     let machine = hit.machine.as_deref().map(|machine| format!("  {machine}")).unwrap_or_default();
     let about = clean::line(&format!("  {}{machine}{at}  {what}{project}", hit.agent));
-    let turn = format!(" --turn {}", hit.turn.max(1));
-    let head = format!("{}{}{}", paint(colour, BOLD, id), paint(colour, CYAN, &turn), paint(colour, DIM, &about));
+    let place = place_in(hit);
+    let head = format!("{}{}{}", paint(colour, BOLD, id), paint(colour, CYAN, &place), paint(colour, DIM, &about));
     format!("{head}\n  {}\n", marked(&hit.snippet, &hit.marks, colour))
+}
+
+/// Where in the session it is, as `show` takes it. A subagent counts turns of its own, so that its time says more.
+fn place_in(hit: &Hit) -> String {
+    match (&hit.subagent, hit.at) {
+        (Some(_), Some(at)) => format!(" --at {at}"),
+        (Some(_), None) => String::new(),
+        (None, _) => format!(" --turn {}", hit.turn.max(1)),
+    }
 }
 
 fn word(kind: Kind) -> &'static str {
@@ -188,7 +197,7 @@ mod tests {
     fn what_was_found_is_marked_and_nothing_else_is_coloured() {
         let snippet = "a \x1b[31mred\u{202e} fox";
         let fox = snippet.find("fox").unwrap();
-        let marks = [fox..fox + 3];
+        let marks = vec![fox..fox + 3; 1];
         assert_eq!(marked(snippet, &marks, true), "a ␛[31mred<U+202E> \x1b[1m\x1b[33mfox\x1b[0m");
         assert_eq!(marked(snippet, &marks, false), "a ␛[31mred<U+202E> fox");
         // Marks that do not fit are no reason to lose the snippet.

@@ -211,6 +211,7 @@ fn hit(unit: &Unit, found: &Found, terms: &[Term]) -> Hit {
         agent: unit.agent.clone(),
         machine: unit.machine.clone(),
         project: unit.facts.cwd.clone(),
+        subagent: unit.parent.is_some().then(|| unit.facts.subagent.clone().unwrap_or_else(|| unit.session.clone())),
         at: found.line.at,
         kind: found.line.kind,
         tool: found.line.tool.clone(),

@@ -62,10 +62,10 @@ pub struct Leaving {
 
 impl Checkup {
     /// Looks at everything.
-    pub fn of(library: &Library, looked_in: Vec<Home>, now: Timestamp) -> Result<Self, Failure> {
+    pub fn of(library: &Library, looked_in: &[Home], now: Timestamp) -> Result<Self, Failure> {
         let sessions = library.sessions(&Filter::default())?;
         Ok(Self {
-            homes: looked_in.into_iter().map(|home| looked(home, &sessions)).collect(),
+            homes: looked_in.iter().map(|home| looked(home, &sessions)).collect(),
             health: library.health()?,
             versions: versions(&sessions),
             troubles: library.troubles()?,
@@ -74,7 +74,7 @@ impl Checkup {
     }
 }
 
-fn looked(home: Home, sessions: &[Session]) -> Looked {
+fn looked(home: &Home, sessions: &[Session]) -> Looked {
     let inside = |session: &&Session| {
         home.is_there()
             && session.agent == home.logs.agent

@@ -38,7 +38,7 @@ pub struct Doctor {
 pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
     let zone = times::zone(args.timezone.as_deref())?;
     let (library, _) = place.current(Depth::All)?;
-    let checkup = Checkup::of(&library, place.looked_in()?, host::now())?;
+    let checkup = Checkup::of(&library, &place.looked_in()?, host::now())?;
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
     let text = if args.json {

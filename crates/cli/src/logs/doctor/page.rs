@@ -37,16 +37,16 @@ impl Page {
     /// All of it.
     pub fn text(&self, checkup: &Checkup) -> String {
         let parts = [
-            self.part("homes", self.homes(&checkup.homes)),
-            self.part("index", self.index(checkup)),
-            self.part("versions", self.versions(checkup)),
-            self.part("could not be read", self.troubles(&checkup.troubles)),
-            self.part("deleted soon", self.leaving(&checkup.leaving)),
+            self.part("homes", &self.homes(&checkup.homes)),
+            self.part("index", &self.index(checkup)),
+            self.part("versions", &self.versions(checkup)),
+            self.part("could not be read", &self.troubles(&checkup.troubles)),
+            self.part("deleted soon", &self.leaving(&checkup.leaving)),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    fn part(&self, title: &str, lines: Vec<String>) -> String {
+    fn part(&self, title: &str, lines: &[String]) -> String {
         if lines.is_empty() {
             return String::new();
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_agents::Depth;
-use switchboard_logs::{Library, Session, export::Redactor};
+use switchboard_logs::{Filter, Library, Session, export::Redactor};
 
 use super::{
     filter::{self, Only},
@@ -52,7 +52,7 @@ pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
     let (library, report) = place.current(Depth::All)?;
-    let mut sessions = args.sessions(&library, filter::resolve(wanted, &library)?)?;
+    let mut sessions = args.sessions(&library, &filter::resolve(wanted, &library)?)?;
     if sessions.is_empty() {
         return if report.files == 0 { place.say_nothing_found() } else { Err(none()) };
     }
@@ -90,9 +90,9 @@ fn write(
 }
 
 impl Export {
-    fn sessions(&self, library: &Library, filter: switchboard_logs::Filter) -> Result<Vec<Session>, Failure> {
+    fn sessions(&self, library: &Library, filter: &Filter) -> Result<Vec<Session>, Failure> {
         if self.ids.is_empty() {
-            return list::sessions(library, &filter, self.text.as_deref());
+            return list::sessions(library, filter, self.text.as_deref());
         }
         self.ids.iter().map(|id| library.session(id).map_err(Failure::from)).collect()
     }

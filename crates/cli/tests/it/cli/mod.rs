@@ -4,6 +4,7 @@ mod adopting;
 mod harness;
 mod hidden;
 mod input;
+mod logs;
 mod mcp;
 mod names;
 mod own_logs;

@@ -1,0 +1,166 @@
+//! Sessions that are listed, shown and found.
+
+use std::{fs, io::Read as _, process::Stdio};
+
+use super::{Machine, two};
+use crate::binary::command;
+
+#[test]
+fn sessions_are_listed_the_latest_first() {
+    let machine = Machine::with(&two());
+    let list = machine.logs(&["list"]).ok();
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 3, "{list}");
+    assert!(lines[0].starts_with("ID "));
+    // As much of an id as is needed to mean one session.
+    assert!(lines[1].starts_with("11111111-1  2026-11-01 10:06  claude  /home/me/app"), "{list}");
+    assert!(lines[1].ends_with("please fix the flaky parser test"), "{list}");
+    assert!(lines[2].starts_with("11111111-2 "), "{list}");
+    let objects = machine.objects(&["list", "--json"]);
+    let first = &objects[0];
+    assert_eq!(
+        (&first["turns"], &first["project"], &first["branch"]),
+        (&2.into(), &"/home/me/app".into(), &"main".into())
+    );
+    // Five replies, each 10 in, 5 out and 100 from the cache.
+    assert_eq!(first["totalTokens"], 4 * 115);
+    assert_eq!(objects.len(), 2);
+}
+
+#[test]
+fn a_list_can_be_narrowed() {
+    let machine = Machine::with(&two());
+    let ids = |args: &[&str]| -> Vec<String> {
+        let objects = machine.objects(&[&["list", "--json"], args].concat());
+        objects.iter().map(|object| object["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&["--text", "umbrellas"]), ["11111111-2222-4222-8222-222222222222"]);
+    assert_eq!(ids(&["--text", "\"off by one\""]), ["11111111-1111-4111-8111-111111111111"]);
+    assert_eq!(ids(&["--limit", "1"]).len(), 1);
+    assert_eq!(ids(&["--project", "APP", "--agent", "claude", "--model", "sonnet", "--branch", "main"]).len(), 2);
+    for none in [["--project", "elsewhere"], ["--model", "gpt"], ["--branch", "dev"], ["--since", "2026-11-02"]] {
+        assert!(ids(&none).is_empty(), "{none:?}");
+    }
+    let ran = machine.logs(&["list", "--project", "elsewhere"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", "no such session\n"));
+}
+
+#[test]
+fn a_session_is_shown_turn_by_turn() {
+    let machine = Machine::with(&two());
+    let shown = machine.logs(&["show", "11111111-1"]).ok();
+    for part in [
+        "please fix the flaky parser test\n",
+        "── turn 1 · 2026-11-01 10:00 ──\n> please fix",
+        "∴ the parser\n  reads\n  to\n  the\n  … 4 more lines …\n",
+        "$ cargo test\n  test parser ... FAILED\n",
+        "The **parser** was off by one.\n",
+        "── turn 2 · 2026-11-01 10:05 ──\n> and now the lexer\n",
+        "The lexer is fine.\n",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    let second = machine.logs(&["show", "11111111-1", "--turn", "2"]).ok();
+    assert!(second.contains("The lexer is fine.") && !second.contains("off by one"), "{second}");
+    let first = machine.logs(&["show", "11111111-1", "-n", "1", "--full"]).ok();
+    assert!(first.contains("  of\n  it\n  all\n") && !first.contains("lexer is"), "{first}");
+    let at = machine.logs(&["show", "11111111-1", "--at", "2026-11-01T10:05:30Z"]).ok();
+    assert!(at.contains("turn 2") && !at.contains("turn 1"), "{at}");
+}
+
+#[test]
+fn events_give_back_the_records() {
+    let [log, other] = two();
+    let machine = Machine::with(&[log, other]);
+    let events = machine.objects(&["show", "11111111-1", "--json"]);
+    let records: Vec<String> = events.iter().filter_map(|event| event.get("native")).map(ToString::to_string).collect();
+    let written = fs::read_to_string(machine.path("11111111-1111-4111-8111-111111111111")).unwrap();
+    assert_eq!(records, written.lines().collect::<Vec<_>>());
+    let chunks = machine.objects(&["show", "11111111-1", "--dialect", "unified"]);
+    assert!(chunks.iter().any(|message| message["content"] == "The lexer is fine."));
+}
+
+#[test]
+fn ids_that_mean_nothing_or_several_are_refused() {
+    let machine = Machine::with(&two());
+    assert!(machine.logs(&["show", "999"]).fails(2).contains("no session 999"));
+    let several = machine.logs(&["show", "11111111"]).fails(2);
+    assert!(several.contains("11111111-1111") && several.contains("11111111-2222"), "{several}");
+    assert!(machine.logs(&["show", "last"]).ok().contains("flaky parser"));
+    let ran = machine.logs(&["show", "last", "--turn", "9"]);
+    assert!(ran.stderr.contains("there is no turn 9: this session has 2"), "{}", ran.stderr);
+}
+
+#[test]
+fn hits_say_where_they_are() {
+    let machine = Machine::with(&two());
+    let hits = machine.objects(&["search", "off by one", "--json"]);
+    assert_eq!(hits.len(), 1, "{hits:?}");
+    let hit = &hits[0];
+    for name in ["session", "agent", "at", "eventType", "snippet", "path", "offset"] {
+        assert!(!hit[name].is_null(), "{name} is missing in {hit}");
+    }
+    assert_eq!((&hit["eventType"], &hit["turn"]), (&"assistant_message".into(), &1.into()));
+    // The record lies where the hit says.
+    let bytes = fs::read(hit["path"].as_str().unwrap()).unwrap();
+    let record = &bytes[usize::try_from(hit["offset"].as_u64().unwrap()).unwrap()..];
+    let record = record.split(|byte| *byte == b'\n').next().unwrap();
+    assert!(String::from_utf8_lossy(record).contains("off by one"));
+    let shown = machine.logs(&["search", "lexer", "--in", "assistant"]);
+    assert_eq!(shown.stdout.lines().count(), 2, "{}", shown.stdout);
+    assert!(
+        shown.stdout.starts_with("11111111-1 --turn 2  claude  2026-11-01 10:06  said  /home/me/app\n"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stderr.contains("switchboard logs show 11111111-1 --turn 2"), "{}", shown.stderr);
+}
+
+#[test]
+fn searches_are_narrowed_and_take_expressions() {
+    let machine = Machine::with(&two());
+    let count = |args: &[&str]| machine.objects(&[&["search", "--json"], args].concat()).len();
+    assert_eq!(count(&["parser", "--in", "thinking"]), 1);
+    assert_eq!(count(&["FAILED", "--in", "user,assistant"]), 0);
+    assert_eq!(count(&["FAILED", "--in", "tools"]), 1);
+    assert_eq!(count(&["--regex", r"off\s+by (one|two)"]), 1);
+    assert_eq!(count(&["umbrellas", "--session", "11111111-1"]), 0);
+    assert!(machine.logs(&["search", "--regex", "("]).fails(2).contains("not a regular expression"));
+    let ran = machine.logs(&["search", "nowhere"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", "nothing found\n"));
+}
+
+#[test]
+fn where_nothing_is_it_says_where_it_looked() {
+    let machine = Machine::new();
+    for args in [&["scan"][..], &["list"], &["search", "x"], &["export"]] {
+        let ran = machine.logs(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("no logs found; looked in\n") && ran.stderr.contains(".claude"),
+            "{}",
+            ran.stderr
+        );
+    }
+    assert!(machine.logs(&["show", "last"]).fails(2).contains("no session last"));
+    assert!(machine.logs(&["doctor"]).ok().contains("not there"));
+}
+
+#[test]
+fn a_reader_may_leave() {
+    let machine = Machine::with(&two());
+    machine.logs(&["scan"]).ok();
+    let [home, data] = ["home", "data"].map(|name| machine.out(name).to_str().unwrap().to_owned());
+    for args in [&["list"][..], &["show", "last", "--json"], &["export"], &["doctor"]] {
+        let args = [&["logs"], args, &["--home", &home, "--data", &data]].concat();
+        let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut complaint = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_eq!(
+            (child.wait().unwrap().code(), complaint.contains("error")),
+            (Some(0), false),
+            "{args:?}: {complaint}"
+        );
+    }
+}
