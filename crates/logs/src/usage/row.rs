@@ -69,6 +69,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
     /// The same by model, if it was asked for; the most used first.
+    #[schemars(default)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub breakdown: Vec<Model>,
 }
