@@ -9,6 +9,7 @@ use crate::{Hit, Session};
 /// A session, without what was said in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LogSession")]
 pub struct SessionView<'a> {
     /// The agent's own id of it.
     pub id: &'a str,
@@ -51,6 +52,7 @@ pub struct SessionView<'a> {
 /// What Switchboard knows about a session that it ran itself.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LogOwner")]
 pub struct OwnView<'a> {
     /// Its id there.
     pub id: &'a str,
@@ -87,6 +89,7 @@ impl<'a> From<&'a Session> for SessionView<'a> {
 /// A passage that was found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LogHit")]
 pub struct HitView<'a> {
     /// The session.
     pub session: &'a str,

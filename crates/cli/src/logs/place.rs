@@ -55,6 +55,15 @@ impl Place {
         Ok(looked_in(&host::machine()?, &self.home, self.machine.as_deref()))
     }
 
+    /// The agents' folders, also those that may be made later. A named folder is an agent's own only if it looks so.
+    pub fn watched(&self) -> Result<Vec<Home>, Failure> {
+        let may_be = |home: &Home| {
+            let is_below = || home.logs.below.iter().any(|below| home.folder.ends_with(below));
+            self.home.is_empty() || home.is_there() || is_below()
+        };
+        Ok(self.looked_in()?.into_iter().filter(may_be).collect())
+    }
+
     /// Says that there is nothing, and where it was looked.
     pub fn say_nothing_found(&self) -> Result<(), Failure> {
         let looked_in = self.looked_in()?;

@@ -26,14 +26,15 @@ pub fn adopted(trial: &Trial<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The only session that is listed.
+/// The only session that is listed in which somebody asked something: one agent (0.61) leaves empty ones too.
 fn only(trial: &Trial<'_>) -> anyhow::Result<Value> {
     let data = trial.stage.data();
     let listed = trial.switchboard(&["logs", "list", "--json", "--data", &data.to_string_lossy()], "")?;
     ensure!(listed.code == Some(0), "{}", listed.shown());
     let of_agent = |line: &str| {
         let session: Value = serde_json::from_str(line).ok()?;
-        (session.get("agent")?.as_str()? == trial.cli.name).then_some(session)
+        let is_it = session.get("agent")?.as_str()? == trial.cli.name && session.get("turns")?.as_u64()? > 0;
+        is_it.then_some(session)
     };
     let sessions: Vec<Value> = listed.stdout.lines().filter_map(of_agent).collect();
     let [session] = sessions.as_slice() else { anyhow::bail!("not one session: {}", listed.shown()) };

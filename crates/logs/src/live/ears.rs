@@ -45,6 +45,11 @@ impl Ears {
         self.deaf.as_deref()
     }
 
+    /// It listens to a folder.
+    pub fn hears(&self, folder: &Path) -> bool {
+        self.folders.contains(folder)
+    }
+
     /// Listens to a folder, not to those in it. One that cannot be read has nothing to tell.
     pub fn listen(&mut self, folder: &Path) {
         let Some(watcher) = &mut self.watcher else { return };

@@ -10,7 +10,7 @@ use switchboard_agents::LogFile;
 use switchboard_event::Timestamp;
 
 use super::ears::Ears;
-use crate::Home;
+use crate::{Home, places::inside};
 
 /// A log that was found.
 pub struct Found {
@@ -26,12 +26,16 @@ pub struct Found {
 
 /// Looks through all homes, and listens to all folders on the way.
 pub fn look(homes: &[Home], ears: &mut Ears, found: &mut dyn FnMut(Found)) {
-    for (number, home) in homes.iter().enumerate() {
-        // For what is not there yet.
-        ears.listen(&home.folder);
-        for path in home.logs.folders.iter().flat_map(|inner| named(&home.folder, inner)) {
-            below(homes, number, &path, ears, found);
-        }
+    (0..homes.len()).for_each(|number| look_in(homes, number, ears, found));
+}
+
+/// Looks through one home.
+pub fn look_in(homes: &[Home], number: usize, ears: &mut Ears, found: &mut dyn FnMut(Found)) {
+    let Some(home) = homes.get(number) else { return };
+    // For what is not there yet.
+    ears.listen(&home.folder);
+    for path in home.logs.folders.iter().flat_map(|inner| inside(&home.folder, inner)) {
+        below(homes, number, &path, ears, found);
     }
 }
 
@@ -62,15 +66,6 @@ pub fn homes_of(homes: &[Home], path: &Path) -> Vec<usize> {
     };
     let is_inside = |home: &Home| home.logs.folders.iter().any(|inner| fits(home, inner));
     homes.iter().enumerate().filter(|(_, home)| is_inside(home)).map(|(number, _)| number).collect()
-}
-
-/// What lies in a folder under a name in which `*` stands for anything.
-fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
-    if !name.contains('*') {
-        return vec![folder.join(name)];
-    }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| is_named(path, name)).collect()
 }
 
 fn is_named(path: &Path, name: &str) -> bool {

@@ -14,4 +14,4 @@ mod watcher;
 
 pub use doing::Activity;
 pub use running::Running;
-pub use watcher::{Change, Next, Setup, Stopper, Watcher};
+pub use watcher::{Change, Next, Ours, Setup, Stopper, Watcher};

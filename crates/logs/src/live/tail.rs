@@ -58,7 +58,8 @@ impl Tail {
     pub fn new(logs: &'static Logs, file: LogFile, path: &Path, part: Option<&str>) -> Self {
         let skim = (logs.skim)(&file, None);
         let (path, part) = (path.to_owned(), part.map(str::to_owned));
-        let (told, known) = (HashSet::new(), Known::default());
+        let (told, mut known) = (HashSet::new(), Known::default());
+        known.facts.cwd = read::root(logs, &path);
         Self { logs, file, path, part, place: 0, identity: None, deep: 0, told, known, skim, reader: None }
     }
 
@@ -146,6 +147,7 @@ impl Tail {
     fn forget(&mut self) {
         (self.place, self.identity, self.deep) = (0, None, 0);
         (self.known, self.reader) = (Known::default(), None);
+        self.known.facts.cwd = read::root(self.logs, &self.path);
         self.skim = (self.logs.skim)(&self.file, None);
     }
 

@@ -29,14 +29,22 @@ use crate::{Home, LogsError};
 pub struct Setup {
     /// The agents' folders.
     pub homes: Vec<Home>,
-    /// Switchboard's own sessions, and the folder that they lie in.
-    pub own: Option<(Arc<dyn Log>, PathBuf)>,
+    /// Switchboard's own sessions.
+    pub own: Option<Ours>,
     /// What grew in this time is running.
     pub within: Duration,
     /// Only this session, by its id or the beginning of it; also if it does not run.
     pub only: Option<String>,
     /// The clock.
     pub now: fn() -> Timestamp,
+}
+
+/// Switchboard's own sessions.
+pub struct Ours {
+    /// The log that they are in.
+    pub log: Arc<dyn Log>,
+    /// The folder that it lies in.
+    pub folder: PathBuf,
 }
 
 /// What comes next.
@@ -105,7 +113,7 @@ impl Watcher {
     pub fn open(setup: Setup) -> Result<Self, LogsError> {
         let (tell, inbox) = channel();
         let ears = Ears::new(tell.clone());
-        let own = setup.own.as_ref().map(|(log, _)| Own::new(log.clone()));
+        let own = setup.own.as_ref().map(|ours| Own::new(ours.log.clone()));
         let now = Instant::now();
         let mut watcher = Self {
             setup,
@@ -122,8 +130,8 @@ impl Watcher {
             looked: now,
             looked_around: now,
         };
-        if let Some((_, folder)) = &watcher.setup.own {
-            watcher.ears.listen(folder);
+        if let Some(ours) = &watcher.setup.own {
+            watcher.ears.listen(&ours.folder);
         }
         watcher.look_around();
         let changes = watcher.read();
@@ -165,6 +173,7 @@ impl Watcher {
             }
             let now = Instant::now();
             if now >= deadline {
+                self.look_for_homes();
                 let ended = self.let_sleep();
                 return if ended.is_empty() { Next::Quiet } else { Next::Changed(ended) };
             }
@@ -207,7 +216,7 @@ impl Watcher {
     }
 
     fn hear(&mut self, path: &PathBuf) {
-        if self.setup.own.as_ref().is_some_and(|(_, folder)| path.parent() == Some(folder)) {
+        if self.setup.own.as_ref().is_some_and(|ours| path.parent() == Some(&ours.folder)) {
             self.own_is_due = true;
         }
         if let Some(log) = self.logs.get_mut(&Key::file(path)) {
@@ -244,6 +253,17 @@ impl Watcher {
             self.look_around();
         }
         self.logs.values_mut().for_each(Followed::is_due);
+    }
+
+    /// Agents may be at work for the first time.
+    fn look_for_homes(&mut self) {
+        let is_new = |home: &Home| !self.ears.hears(&home.folder) && home.folder.is_dir();
+        let new = self.setup.homes.iter().enumerate().filter(|(_, home)| is_new(home)).map(|(number, _)| number);
+        let (new, mut found): (Vec<usize>, _) = (new.collect(), Vec::new());
+        for number in new {
+            ground::look_in(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
+        }
+        found.into_iter().for_each(|log| self.found(log, false));
     }
 
     fn look_around(&mut self) {

@@ -8,6 +8,7 @@ use switchboard_event::Timestamp;
 /// What was used, put together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageReport")]
 pub struct Usage {
     /// One for each day, model, tool and so on.
     pub rows: Vec<Row>,
@@ -22,6 +23,7 @@ pub struct Usage {
 /// What some replies used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageRow")]
 pub struct Row {
     /// The day, the model, the tool and so on.
     pub key: String,
@@ -67,6 +69,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
     /// The same by model, if it was asked for; the most used first.
+    #[schemars(default)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub breakdown: Vec<Model>,
 }
@@ -74,6 +77,7 @@ pub struct Row {
 /// What one model used of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageModel")]
 pub struct Model {
     /// The model.
     pub model: String,
@@ -100,6 +104,7 @@ pub struct Model {
 /// Five hours.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageBlock")]
 pub struct Block {
     /// When it began.
     pub start: Timestamp,
@@ -127,6 +132,7 @@ pub struct BurnRate {
 /// What a block comes to.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageProjection")]
 pub struct Projection {
     /// Tokens at its end.
     pub total_tokens: u64,

@@ -83,6 +83,7 @@ impl Rig {
         let store = Store::open(&data, &Options { owner: Some(this_process()), ..options.clone() }).unwrap();
         let owner = store.owner().unwrap();
         let machine = machine(&folder);
+        let homes = switchboard_logs::homes(&machine, &[folder.path().join("home")], None);
         let service = Service::new(Setup {
             engine: Engine::new(Arc::new(store), machine.clone()),
             machine,
@@ -94,7 +95,7 @@ impl Rig {
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
-            homes: switchboard_logs::homes(&machine(&folder), &[folder.path().join("home")], None),
+            homes,
             zone: jiff::tz::TimeZone::UTC,
         });
         Self { service, folder, document: openapi::document(), owner }

@@ -79,7 +79,7 @@ impl Show for Plain {
     }
 
     fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
-        self.0.tell(running, |session, runs| plain(session, runs))
+        self.0.tell(running, plain)
     }
 }
 

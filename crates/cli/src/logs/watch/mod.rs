@@ -9,7 +9,6 @@ mod table;
 use std::{
     io::{self, Read as _, Write as _},
     os::unix::net::UnixStream,
-    path::PathBuf,
     process::ExitCode,
     sync::Arc,
     thread,
@@ -22,8 +21,8 @@ use signal_hook::{
     low_level::pipe,
 };
 use switchboard_dialects::Dialect;
-use switchboard_logs::live::{Setup, Stopper, Watcher};
-use switchboard_store::{Log, Options, Store};
+use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
+use switchboard_store::{Options, Store};
 
 use super::place::Place;
 use crate::{dialects, failure::Failure, host, offered, terminal::Terminal};
@@ -56,7 +55,7 @@ pub struct Watch {
 pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(false, args.dialect.as_deref())?;
     let watcher = Watcher::open(Setup {
-        homes: place.homes()?,
+        homes: place.watched()?,
         own: own(place)?,
         within: args.within,
         only: args.session.clone(),
@@ -82,14 +81,14 @@ fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>) -> Result
 }
 
 /// Switchboard's own sessions, where they can be read.
-fn own(place: &Place) -> Result<Option<(Arc<dyn Log>, PathBuf)>, Failure> {
+fn own(place: &Place) -> Result<Option<Ours>, Failure> {
     let folder = place.data()?;
     if !folder.exists() {
         // Nothing was run yet, and nothing is made here.
         return Ok(None);
     }
     match Store::open(&folder, &Options::default()) {
-        Ok(store) => Ok(Some((Arc::new(store), folder))),
+        Ok(store) => Ok(Some(Ours { log: Arc::new(store), folder })),
         Err(error) => {
             say(&format!("sessions of agents that leave no log are not shown: {error}"));
             Ok(None)

@@ -28,7 +28,7 @@ pub const TOOL: Looking = Looking {
 /// What to show.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Show {
-    /// The session: its id, the beginning of it, or `last`.
+    /// The session: its id, the beginning of it, or `last`, which is usually the one that you are in.
     session: String,
     /// Begin with this turn, from 1.
     turn: Option<u32>,

@@ -75,7 +75,7 @@ impl Home {
         self.append(json!({ "type": "user", "message": { "role": "user", "content": prompt } }));
     }
 
-    fn reply(&mut self, id: &str, block: Value, stop: Option<&str>) {
+    fn reply(&mut self, id: &str, block: &Value, stop: Option<&str>) {
         let usage = json!({ "input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 1000,
             "cache_creation_input_tokens": 100 });
         let message = json!({ "id": id, "type": "message", "role": "assistant", "model": "claude-opus-4-5-20251101",
@@ -85,7 +85,7 @@ impl Home {
 
     fn run(&mut self, command: &str) {
         let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash", "input": { "command": command } });
-        self.reply("msg_1", call, Some("tool_use"));
+        self.reply("msg_1", &call, Some("tool_use"));
     }
 
     fn printed(&mut self, text: &str) {
@@ -94,7 +94,7 @@ impl Home {
     }
 
     fn say(&mut self, text: &str) {
-        self.reply("msg_2", json!({ "type": "text", "text": text }), Some("end_turn"));
+        self.reply("msg_2", &json!({ "type": "text", "text": text }), Some("end_turn"));
     }
 }
 
