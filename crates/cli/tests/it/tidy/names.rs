@@ -23,7 +23,7 @@ const PLAIN_DIALECTS: &[&str] = &["board", "events", "message"];
 const AGENTS_TOO: &[&str] = &["acp"];
 
 /// Folders of the agents crate that are no agents.
-const NO_AGENTS: &[&str] = &["scribe"];
+const NO_AGENTS: &[&str] = &["logs", "scribe"];
 
 /// Where the test kit knows the real agents: how each is set up, what its tools are called, and what its logs look like.
 const REAL_AGENTS: &[&str] = &["crates/testkit/src/clis/", "crates/testkit/src/corpus/agents/"];
