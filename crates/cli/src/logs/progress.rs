@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_millis(300);
 const RATE: u8 = 10;
 
 /// No colours: it goes away when the work is done.
-const LOOK: &str = "indexing logs {bar:24} {bytes} of {total_bytes} · {bytes_per_sec} · {eta} left · {msg}";
+const LOOK: &str = "indexing logs {wide_bar} {bytes} of {total_bytes} · {bytes_per_sec} · {eta} left";
 
 /// A bar on standard error that comes when work takes long, and goes when it is over.
 pub struct Bar {
@@ -39,7 +39,6 @@ impl Bar {
         let bar = self.bar.get_or_init(|| drawn(at.of_bytes, self.began));
         bar.set_length(at.of_bytes);
         bar.set_position(at.bytes);
-        bar.set_message(format!("{} of {} files", at.files, at.of_files));
     }
 }
 

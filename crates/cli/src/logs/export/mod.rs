@@ -29,7 +29,7 @@ pub struct Export {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// What to write
-    #[arg(long, short, value_name = "FORMAT", default_value = "trace")]
+    #[arg(long, short, value_name = "FORMAT", default_value_t = Format::Trace, value_enum)]
     format: Format,
     /// Where to: a file, or a folder in which each session gets a file [default: standard output]
     #[arg(long, short, value_name = "FILE|DIR")]
