@@ -47,6 +47,9 @@ pub fn usage(ledger: &Ledger, question: &Question<'_>) -> Usage {
         By::Tool => tools::gather(&mut gather),
         By::Block => blocks::gather(&mut gather),
     }
+    if question.by != By::Tool {
+        gather.add_up();
+    }
     rows::rows(gather, question)
 }
 
@@ -85,10 +88,17 @@ impl Gather<'_> {
         }
     }
 
+    /// The total is that of the groups, where a reply is in one of them.
+    fn add_up(&mut self) {
+        for group in &self.groups {
+            group.models.iter().for_each(|(model, sums)| self.total.add_model(*model, sums));
+            group.agents.iter().for_each(|agent| self.total.add_agent(*agent));
+        }
+    }
+
     /// Adds a whole reply to a group.
     pub fn add(&mut self, place: usize, entry: &Entry) {
         let sums = self.costs.of(entry);
-        self.total.add(entry, &sums);
         if let Some(group) = self.groups.get_mut(place) {
             group.add(entry, &sums);
         }
@@ -121,12 +131,20 @@ impl Group {
     }
 
     pub fn add(&mut self, entry: &Entry, sums: &Sums) {
-        match self.models.iter_mut().find(|(model, _)| *model == entry.model) {
+        self.add_model(entry.model, sums);
+        self.add_agent(entry.agent);
+    }
+
+    fn add_model(&mut self, model: Name, sums: &Sums) {
+        match self.models.iter_mut().find(|(known, _)| *known == model) {
             Some((_, known)) => known.add(sums),
-            None => self.models.push((entry.model, *sums)),
+            None => self.models.push((model, *sums)),
         }
-        if !self.agents.contains(&entry.agent) {
-            self.agents.push(entry.agent);
+    }
+
+    fn add_agent(&mut self, agent: Name) {
+        if !self.agents.contains(&agent) {
+            self.agents.push(agent);
         }
     }
 
