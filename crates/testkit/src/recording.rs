@@ -94,10 +94,12 @@ fn read(source: &'static Source, testdata: &Path, kind: &Path, file: &Path) -> a
     })
 }
 
-/// What a file is among the logs of its agent. One that lies where the agent would put none holds records, one a line.
+/// What a file is among the logs of its agent. One that lies where the agent would put none holds records, one a line, of
+/// something that is read as a whole.
 fn log_of(source: &Source, place: &Path) -> Option<(&'static Logs, LogFile)> {
     let logs = LOGS.iter().find(|logs| logs.source == source.name)?;
-    Some((logs, (logs.file)(place).unwrap_or_else(|| LogFile::lines(None))))
+    let whole = || LogFile { form: Form::Replayed, ..LogFile::lines(None) };
+    Some((logs, (logs.file)(place).unwrap_or_else(whole)))
 }
 
 /// The records of a file, one a line.

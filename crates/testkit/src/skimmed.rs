@@ -122,8 +122,8 @@ fn of_spent(spent: &Spent) -> Figures {
 
 fn of_usage(usage: &Usage) -> Figures {
     let Usage { input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, tool, .. } = *usage;
-    // Tokens of tool use are input of their own.
-    [input + tool.unwrap_or(0), output, cache_read, cache_write_5m, cache_write_1h, reasoning]
+    // What tools put in is input, where an agent counts it apart.
+    [input.saturating_add(tool.unwrap_or(0)), output, cache_read, cache_write_5m, cache_write_1h, reasoning]
 }
 
 fn sorted(figures: impl Iterator<Item = Figures>) -> Vec<Figures> {

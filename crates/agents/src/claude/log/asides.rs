@@ -135,7 +135,11 @@ impl Log {
             }
             "ai-title" | "custom-title" => {
                 let title = ["customTitle", "aiTitle", "title"].iter().find_map(|key| fields.filled(key));
-                scribe.info(Info { title: title.clone(), ..Info::default() });
+                // What somebody chose stays.
+                if kind == "custom-title" || !self.is_titled {
+                    scribe.info(Info { title: title.clone(), ..Info::default() });
+                }
+                self.is_titled |= kind == "custom-title";
                 scribe.otherwise(Notice { text: title, ..Notice::new(Topic::Status).with_name(kind) });
             }
             "permission-mode" => {

@@ -33,6 +33,8 @@ pub struct Log {
     /// The replies of the turn.
     pub(super) steps: u64,
     pub(super) last_reply: Option<Id>,
+    /// Somebody gave the session a title.
+    pub(super) is_titled: bool,
     /// What was told about the session.
     told: Told,
     early: Option<String>,

@@ -10,6 +10,7 @@ use super::{super::turn, figures, places::subagent};
 use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, split};
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
+static ASSISTANT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"assistant\""));
 
 /// A record that is so much older than the first of its file was written for another session, and copied.
 const COPIED: i64 = 1_000_000;
@@ -303,7 +304,7 @@ impl<'a> Fields<'a> {
 impl Skim for Glance {
     fn counts(&self, record: &[u8]) -> bool {
         // The first record says when the file began, and so what was copied into it.
-        self.began.is_none() || USAGE.find(record).is_some()
+        self.began.is_none() || USAGE.find(record).is_some() && ASSISTANT.find(record).is_some()
     }
 
     fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Finds) {

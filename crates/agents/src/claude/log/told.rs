@@ -13,7 +13,11 @@ use crate::{Json, Object, Scribe};
 impl Log {
     /// `user`.
     pub(super) fn user(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
-        let blocks = blocks(fields.object("message").get("content"));
+        let message = fields.object("message");
+        if message.is_empty() {
+            return;
+        }
+        let blocks = blocks(message.get("content"));
         let results: Vec<_> = blocks.iter().map(|block| block.object()).filter(is_result).collect();
         match results.as_slice() {
             [] if fields.has("toolUseResult") => {
