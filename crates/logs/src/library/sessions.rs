@@ -25,8 +25,10 @@ impl Library {
         let units = self.units()?;
         let matching = Matching::new(filter, &units);
         let mut sessions = self.gathered(&units)?;
-        let fitting: Vec<&Unit> = units.iter().filter(|unit| matching.session(unit)).collect();
-        sessions.retain(|session| fitting.iter().any(|unit| belongs(unit, session)));
+        let fitting: HashSet<Key> = units.iter().filter(|unit| matching.session(unit)).map(key).collect();
+        sessions.retain(|session| {
+            fitting.contains(&(session.agent.clone(), session.id.clone(), session.machine.clone()))
+        });
         sessions.sort_by_key(|session| std::cmp::Reverse((session.facts.updated, session.facts.began)));
         Ok(sessions)
     }
@@ -87,8 +89,7 @@ impl Library {
         order.sort_by_key(|unit| (unit.parent.is_some(), unit.gone));
         for unit in order {
             let id = unit.parent.as_ref().unwrap_or(&unit.session);
-            let key = (unit.agent.clone(), id.clone(), unit.machine.clone());
-            let place = *places.entry(key).or_insert(sessions.len());
+            let place = *places.entry(key(unit)).or_insert(sessions.len());
             match sessions.get_mut(place) {
                 Some(session) => add(session, unit),
                 None => sessions.push(session(unit, id)),
@@ -116,6 +117,11 @@ impl Library {
 /// The log lies in the home.
 fn is_in(unit: &Unit, home: &Home) -> bool {
     unit.agent == home.logs.agent && unit.machine == home.machine && unit.path.starts_with(&home.folder)
+}
+
+/// The session that a log is one of.
+fn key(unit: &Unit) -> Key {
+    (unit.agent.clone(), unit.parent.as_ref().unwrap_or(&unit.session).clone(), unit.machine.clone())
 }
 
 /// The log is one of the session.
