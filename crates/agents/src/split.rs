@@ -97,7 +97,8 @@ const fn has(word: u64, byte: u8) -> u64 {
 fn nested_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while at < bytes.len() {
-        let byte = bytes[at];
+        at = next_mark(bytes, at);
+        let Some(&byte) = bytes.get(at) else { break };
         at += 1;
         match byte {
             b'"' => at = string_end(bytes, at),
@@ -108,6 +109,21 @@ fn nested_end(bytes: &[u8], mut at: usize) -> usize {
         }
     }
     bytes.len()
+}
+
+/// The next quote or bracket, eight bytes at a time: most of a record is neither.
+fn next_mark(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..at + 8).and_then(|chunk| chunk.first_chunk()) {
+        let word = u64::from_le_bytes(*word);
+        // `[` and `]` are `{` and `}` without one bit.
+        let braces = word | 0x2020_2020_2020_2020;
+        let found = has(word, b'"') | has(braces, b'{') | has(braces, b'}');
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at
 }
 
 fn scalar_end(bytes: &[u8], mut at: usize) -> usize {

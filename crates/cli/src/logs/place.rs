@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use switchboard_agents::Depth;
-use switchboard_logs::{Home, Library, Report, Setup, homes, looked_in};
+use switchboard_logs::{Home, Library, Report, Setup, looked_in};
 use switchboard_store::{Options, Store};
 
 use super::progress::Bar;
@@ -29,11 +29,6 @@ impl Place {
     /// The folder with sessions and the index.
     pub fn data(&self) -> Result<PathBuf, Failure> {
         Ok(host::absolute(&host::data_folder(self.data.clone())?))
-    }
-
-    /// The agents' folders.
-    pub fn homes(&self) -> Result<Vec<Home>, Failure> {
-        Ok(homes(&host::machine()?, &self.home, self.machine.as_deref()))
     }
 
     /// The library, as it was left.

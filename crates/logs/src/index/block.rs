@@ -17,6 +17,9 @@ pub const FULL: usize = 64 << 10;
 /// How well it is compressed: the quickest way that is worth it.
 const LEVEL: i32 = 1;
 
+/// How many words are remembered as just seen.
+const RECENT: usize = 4096;
+
 /// A block as it lies in the index.
 pub struct Stored {
     /// The words that it may have.
@@ -60,9 +63,16 @@ impl Block {
     /// Packs it.
     pub fn store(&self, seen: &mut HashSet<u64, foldhash::fast::FixedState>) -> std::io::Result<Stored> {
         seen.clear();
+        // Most words were just seen, and are not looked up again.
+        let mut recent = vec![0; RECENT];
         for (_, text) in self.passages() {
             words::each(text, |word| {
-                seen.insert(word);
+                if let Some(last) =
+                    recent.get_mut(usize::try_from(word).unwrap_or_default() % RECENT).filter(|last| **last != word)
+                {
+                    *last = word;
+                    seen.insert(word);
+                }
             });
         }
         let filter = filter::of(seen.iter().copied());

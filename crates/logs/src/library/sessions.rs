@@ -26,9 +26,8 @@ impl Library {
         let matching = Matching::new(filter, &units);
         let mut sessions = self.gathered(&units)?;
         let fitting: HashSet<Key> = units.iter().filter(|unit| matching.session(unit)).map(key).collect();
-        sessions.retain(|session| {
-            fitting.contains(&(session.agent.clone(), session.id.clone(), session.machine.clone()))
-        });
+        sessions
+            .retain(|session| fitting.contains(&(session.agent.clone(), session.id.clone(), session.machine.clone())));
         sessions.sort_by_key(|session| std::cmp::Reverse((session.facts.updated, session.facts.began)));
         Ok(sessions)
     }
