@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use switchboard_engine::{Engine, Limits, this_process};
 use switchboard_event::ApprovalMode;
-use switchboard_logs::homes;
+use switchboard_logs::looked_in;
 use switchboard_serve::{Drain, Private, Service, Setup, private};
 use switchboard_store::{Log as _, Options, Store};
 
@@ -86,7 +86,7 @@ impl Data {
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
-            homes: homes(&host::machine()?, &[], None),
+            homes: looked_in(&host::machine()?, &[], None),
             zone: host::zone(),
         })
     }

@@ -43,7 +43,7 @@ fn forget(value: &mut Value) {
         }
         Value::Array(elements) => elements.iter_mut().for_each(forget),
         // What an agent answers may be JSON in a text.
-        Value::String(text) if text.starts_with('{') => {
+        Value::String(text) if text.starts_with(['{', '[']) => {
             if let Ok(mut inner) = serde_json::from_str(text) {
                 forget(&mut inner);
                 *text = inner.to_string();

@@ -35,7 +35,7 @@ const SCENARIOS: &str = "crates/live/";
 const SPEAKERS: &[&str] = &[
     "crates/client/src/",
     "crates/dialects/src/",
-    "crates/testkit/src/corpus/agents/",
+    "crates/testkit/src/corpus/",
     "crates/testkit/src/model/",
     "crates/testkit/src/fake/",
 ];
