@@ -7,7 +7,7 @@ use std::{
 };
 
 use switchboard_agents::{Depth, Host};
-use switchboard_logs::{Entry, Filter, Ledger, Library, Query, Report, Setup, Words, homes};
+use switchboard_logs::{Entry, Filter, Ledger, Library, Query, Report, Setup, Words, looked_in};
 use switchboard_testkit::corpus::{self, Tokens, Truth, Wanted, calendar, files::Corpus, words::Words as Vocabulary};
 use tempfile::TempDir;
 
@@ -103,8 +103,8 @@ impl Place {
 
 /// A library over a home, with its index in a folder.
 pub fn library(home: &Path, data: &Path) -> Library {
-    let homes = homes(&Nowhere, &[home.to_owned()], None);
-    Library::open(Setup { data: data.to_owned(), homes, alone: false, keep: false, own: None }).unwrap()
+    let homes = looked_in(&Nowhere, &[home.to_owned()], None);
+    Library::open(Setup { data: data.to_owned(), looked_in, alone: false, keep: false, own: None }).unwrap()
 }
 
 /// Brings it up to date.
