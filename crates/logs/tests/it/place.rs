@@ -104,7 +104,7 @@ impl Place {
 /// A library over a home, with its index in a folder.
 pub fn library(home: &Path, data: &Path) -> Library {
     let homes = looked_in(&Nowhere, &[home.to_owned()], None);
-    Library::open(Setup { data: data.to_owned(), looked_in, alone: false, keep: false, own: None }).unwrap()
+    Library::open(Setup { data: data.to_owned(), homes, alone: false, keep: false, own: None }).unwrap()
 }
 
 /// Brings it up to date.
