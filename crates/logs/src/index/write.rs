@@ -34,6 +34,17 @@ impl Index {
 }
 
 impl Index {
+    /// Has all logs that are there read anew.
+    pub fn read_again(&self) -> rusqlite::Result<()> {
+        self.connection.execute(&format!("{READ_AGAIN} WHERE NOT gone"), []).map(drop)
+    }
+
+    /// Has those read anew of whose records there are no copies.
+    pub fn read_again_without_copies(&self) -> rusqlite::Result<()> {
+        let sql = format!("{READ_AGAIN} WHERE NOT gone AND text_at > 0 AND id NOT IN (SELECT unit FROM raw)");
+        self.connection.execute(&sql, []).map(drop)
+    }
+
     /// Logs that somebody deleted here: nothing of them stays.
     pub fn delete(&mut self, units: &[i64]) -> rusqlite::Result<()> {
         if units.is_empty() {
@@ -47,6 +58,9 @@ impl Index {
         transaction.commit()
     }
 }
+
+/// A log without a mark is not known to have only grown.
+const READ_AGAIN: &str = "UPDATE unit SET tokens_seen = NULL, text_seen = NULL, mark = NULL, version = version + 1";
 
 fn insert(connection: &Connection, seen: &Seen) -> rusqlite::Result<i64> {
     let mut statement = connection.prepare_cached(

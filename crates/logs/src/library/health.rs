@@ -57,9 +57,7 @@ impl Library {
     /// If the index cannot be written.
     pub fn rebuild(&self) -> Result<(), LogsError> {
         let index = self.index();
-        let sql =
-            "UPDATE unit SET tokens_seen = NULL, text_seen = NULL, mark = NULL, version = version + 1 WHERE NOT gone";
-        index.connection.execute(sql, []).map(drop).map_err(|error| index.error(error))
+        index.read_again().map_err(|error| index.error(error))
     }
 }
 

@@ -68,6 +68,10 @@ impl Library {
     /// If the index cannot be written. What cannot be read of the logs is no error; `troubles` tells of it.
     pub fn refresh(&self, depth: Depth, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LogsError> {
         let mut index = self.index();
+        if self.setup.keep {
+            // What was read before without a copy is read again.
+            index.read_again_without_copies().map_err(|error| index.error(error))?;
+        }
         let (seen, blocked) = scan::walk(&self.setup.homes);
         let files = seen.len() as u64;
         let failed = |error| LogsError::Index { path: self.setup.data.clone(), error };

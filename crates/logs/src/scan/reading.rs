@@ -35,6 +35,8 @@ pub struct Way {
 pub struct Begin {
     /// What the log was left with.
     pub state: Option<Vec<u8>>,
+    /// Copies of its records are kept.
+    pub keep: bool,
     /// The block to go on with, and the number of the one that it takes the place of.
     pub block: Option<(Option<i64>, Block)>,
 }
@@ -43,6 +45,7 @@ pub struct Begin {
 pub struct Reading<'a> {
     task: &'a Task,
     way: &'a Way,
+    keep: bool,
     skim: Box<dyn Skim>,
     found: Finds,
     block: Block,
@@ -88,6 +91,7 @@ impl<'a> Reading<'a> {
             replies: Replies::default(),
             raw: Vec::new(),
             stopped: false,
+            keep: (way.keep || begin.keep) && way.depth == Depth::All,
             task,
             way,
             block,
@@ -143,7 +147,7 @@ impl<'a> Reading<'a> {
             self.give(offset, None);
         }
         self.next.at = offset;
-        if self.way.keep && self.way.depth == Depth::All {
+        if self.keep {
             self.raw.extend_from_slice(record);
             self.raw.push(b'\n');
         }

@@ -135,12 +135,19 @@ impl Reader<'_> {
 
     /// What was left of the log. What cannot be had is read anew: its state, never its text.
     fn begin(&self, task: &Task) -> Begin {
+        let keep = self.has_copies(task.unit).unwrap_or(false);
         if task.fresh {
-            return Begin { state: None, block: None };
+            return Begin { keep, state: None, block: None };
         }
         let state = units::state(&self.index.connection, task.unit, self.way.depth).ok().flatten();
         let block = if self.way.depth == Depth::All { self.last_block(task.unit).ok().flatten() } else { None };
-        Begin { state, block }
+        Begin { keep, state, block }
+    }
+
+    /// Copies of its records were kept once: they are kept on, or they would end in the middle.
+    fn has_copies(&self, unit: i64) -> rusqlite::Result<bool> {
+        let mut copies = self.index.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM raw WHERE unit = ?1)")?;
+        copies.query_row([unit], |row| row.get(0))
     }
 
     /// The last block of a log. One with little text is filled up; of a full one, only the prompts are counted.

@@ -30,11 +30,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The files of lines below a folder.
-fn logs(folder: &Path) -> Vec<PathBuf> {
+pub fn logs(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
 }
 
-fn only(mut paths: Vec<PathBuf>) -> PathBuf {
+pub fn only(mut paths: Vec<PathBuf>) -> PathBuf {
     assert_eq!(paths.len(), 1, "{paths:?}");
     paths.remove(0)
 }

@@ -4,6 +4,7 @@
 
 mod access;
 mod child;
+mod copies;
 mod counting;
 mod crash;
 mod full;

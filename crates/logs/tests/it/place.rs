@@ -17,7 +17,7 @@ pub struct Place {
 }
 
 /// Nothing of the machine that the test runs on.
-struct Nowhere;
+pub struct Nowhere;
 
 impl Host for Nowhere {
     fn env(&self, _: &str) -> Option<String> {

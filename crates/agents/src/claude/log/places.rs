@@ -36,10 +36,10 @@ fn homes(host: &dyn Host) -> Vec<PathBuf> {
 /// lay beside the session's and its name did not say whose it is.
 fn file(path: &Path) -> Option<LogFile> {
     let parts: Vec<&str> = path.iter().map(OsStr::to_str).collect::<Option<_>>()?;
-    let ["projects", _, below @ .., name] = parts.as_slice() else { return None };
+    let ["projects", folders @ .., name] = parts.as_slice() else { return None };
     let name = name.strip_suffix(".jsonl").filter(|name| !name.is_empty())?;
     let Some(agent) = name.strip_prefix("agent-") else { return Some(LogFile::lines(Some(name.to_owned()))) };
-    let parent = below.first().map(|session| (*session).to_owned());
+    let parent = folders.get(1).map(|session| (*session).to_owned());
     Some(LogFile { parent, ..LogFile::lines(Some(agent.to_owned())) })
 }
 
@@ -97,6 +97,7 @@ mod tests {
         check("projects/-w/11-22.jsonl", Some(("11-22", None)));
         check("projects/-w/11-22/subagents/agent-a1.jsonl", Some(("a1", Some("11-22"))));
         check("projects/-w/agent-a1.jsonl", Some(("a1", None)));
+        check("projects/11-22.jsonl", Some(("11-22", None)));
         check("projects/-w/11-22/subagents/agent-a1.meta.json", None);
         check("projects/-w/11-22/tool-results/b.txt", None);
         check("history.jsonl", None);

@@ -19,7 +19,7 @@ pub const LOGS: Logs = Logs {
 };
 
 /// `sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl`, the same with `.zst` once it is cold, `archived_sessions/` flat, and
-/// the `rollout-*.json` of 2025.
+/// the `rollout-*.json` of 2025. Other programs write rollouts here too, under names of their own.
 fn file(path: &Path) -> Option<LogFile> {
     let mut parts = path.components();
     let archived = match parts.next()? {
@@ -28,20 +28,21 @@ fn file(path: &Path) -> Option<LogFile> {
         _ => return None,
     };
     let name = path.file_name()?.to_str()?;
-    let (stem, ending) = name.split_once(".json").filter(|(stem, _)| stem.starts_with("rollout-"))?;
+    let (stem, ending) = name.split_once(".json").filter(|(stem, _)| !stem.is_empty())?;
     let (form, packed) = match ending {
-        "" => (Form::Document(of_document), 0),
+        "" if stem.starts_with("rollout-") => (Form::Document(of_document), 0),
         "l" => (Form::Lines, 0),
         "l.zst" => (Form::Compressed, 1),
         _ => return None,
     };
+    // A name without a thread's id may be that of several.
     let session = stem.len().checked_sub(36).and_then(|at| stem.get(at..)).filter(|id| is_uuid(id));
     Some(LogFile {
         form,
         session: session.map(str::to_owned),
         parent: None,
         archived,
-        twin: Some((stem.to_owned(), packed + 2 * u8::from(archived))),
+        twin: session.map(|_| (stem.to_owned(), packed + 2 * u8::from(archived))),
     })
 }
 
@@ -79,8 +80,11 @@ mod tests {
 
     #[test]
     fn other_files_are_no_logs() {
-        let other = ["history.jsonl", "sessions/notes.jsonl", "sessions/rollout-x.jsonl.tmp", "log/rollout-x.jsonl"];
+        let other = ["history.jsonl", "sessions/notes.json", "sessions/rollout-x.jsonl.tmp", "log/rollout-x.jsonl"];
         assert!(other.into_iter().all(|path| file(Path::new(path)).is_none()));
-        assert!(file(Path::new("sessions/rollout-x.jsonl")).is_some_and(|file| file.session.is_none()));
+        assert!(
+            file(Path::new("sessions/rollout-x.jsonl"))
+                .is_some_and(|file| file.session.is_none() && file.twin.is_none())
+        );
     }
 }
