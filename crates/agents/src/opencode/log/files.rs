@@ -59,7 +59,8 @@ const QUERIES: Queries = Queries {
             each: &[Rows {
                 table: "part",
                 query: "SELECT id, message_id, session_id, time_created, time_updated, data FROM part
-                        WHERE message_id = ?1 ORDER BY id",
+                        WHERE message_id = ?1 AND session_id = (SELECT session_id FROM message WHERE id = ?1)
+                        ORDER BY id",
                 each: &[],
             }],
         },

@@ -28,6 +28,7 @@ pub const TABLES: &str = "
         time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
     CREATE INDEX message_session ON message (session_id);
     CREATE INDEX part_session ON part (session_id);
+    CREATE INDEX part_message ON part (message_id, id);
     CREATE INDEX session_message_session ON session_message (session_id);
 ";
 
