@@ -12,10 +12,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("client", &["dialects", "event"]),
     ("engine", &["agents", "client", "event", "store"]),
     ("logs", &["agents", "event", "store"]),
-    ("serve", &["agents", "client", "dialects", "engine", "event", "logs", "store"]),
+    ("page", &["event"]),
+    ("serve", &["agents", "client", "dialects", "engine", "event", "logs", "page", "store"]),
     ("cli", &["agents", "client", "dialects", "engine", "event", "logs", "serve", "store"]),
     ("testkit", &["agents", "dialects", "event"]),
     ("live", &["agents", "engine", "event", "store", "testkit"]),
+    ("browser", &["testkit"]),
     ("xtask", &[]),
 ];
 
@@ -23,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const FOR_TESTS: &[&str] = &["testkit"];
 
 /// Crates that are functions of what they are given.
-const PURE: &[&str] = &["event", "agents", "dialects"];
+const PURE: &[&str] = &["event", "agents", "dialects", "page"];
 
 /// What such a crate does not depend on, and what its code does not say.
 const IMPURE_CRATES: &[&str] =

@@ -1,0 +1,27 @@
+//! What is shown of an item, a request or a notice.
+
+use serde::Serialize;
+
+use crate::Html;
+
+/// What is shown of one thing.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Body {
+    /// What kind of entry it is.
+    pub kind: &'static str,
+    /// A line that says what it is.
+    pub title: Html,
+    /// A few words behind the title: an exit code, a count. Plain text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// All of it, as far as it is shown.
+    pub html: Html,
+    /// Folded at first.
+    pub fold: bool,
+    /// About how many lines it has.
+    pub size: u32,
+    /// The body was cut: there is more than is shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+}

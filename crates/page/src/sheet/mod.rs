@@ -1,0 +1,1 @@
+//! The events of a session as entries, in the order in which things began.
