@@ -3,7 +3,7 @@
 
 use pulldown_cmark::Event;
 
-use super::markdown::{is_tame, parser};
+use super::markdown::parser;
 
 /// A tail that is longer is looked at only when it grew by a part of itself, so that all looks together cost no more than
 /// a few of the whole.
@@ -45,9 +45,6 @@ impl Blocks {
 #[must_use]
 pub fn finished(text: &str) -> usize {
     let Some((whole, _)) = text.rfind('\n').map(|end| text.split_at(end + 1)) else { return 0 };
-    if !is_tame(whole) {
-        return 0;
-    }
     let (mut depth, mut last) = (0_usize, 0);
     for (event, range) in parser(whole).into_offset_iter() {
         match event {

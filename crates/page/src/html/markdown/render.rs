@@ -8,8 +8,8 @@ use crate::html::writer::Writer;
 /// Deeper elements are not opened; their text stands where it is.
 const DEPTH: usize = 40;
 /// A text of more events or more HTML ends here: no person reads that far.
-const EVENTS: usize = 200_000;
-const WRITTEN: usize = 4 << 20;
+const EVENTS: usize = 50_000;
+const WRITTEN: usize = 1 << 20;
 /// So many bytes of code are highlighted.
 const HIGHLIGHTED: usize = 200_000;
 /// So much of an address is shown behind a link.
