@@ -4,10 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{
-    Growth, Sheet,
-    paint::{self, Html},
-};
+use super::{Growth, Sheet};
+use crate::html::{Html, join};
 
 /// More entries than this are not sent one by one: it is better to begin anew.
 const MOST_CHANGES: usize = 500;
@@ -81,14 +79,14 @@ impl Sheet {
             return Vec::new();
         }
         let changed = self.touched_since(cursor.seq).filter(|changed| changed.len() <= MOST_CHANGES);
-        cursor.seq = self.seq();
+        let before = std::mem::replace(&mut cursor.seq, self.seq());
         let Some(changed) = changed else {
             *cursor = self.cursor(self.seq());
             return vec![Op::Reset];
         };
         let mut ops = Vec::new();
         for n in changed {
-            match self.grown_since(n, cursor) {
+            match self.grown_since(n, before, &mut cursor.known) {
                 Some(grown) => ops.extend(grown),
                 None => ops.extend(entry(n).map(|entry| Op::Entry { entry })),
             }
@@ -97,17 +95,18 @@ impl Sheet {
     }
 
     /// What was added to an entry, if nothing else happened to it; else all of it must be sent.
-    fn grown_since<T>(&self, n: u32, cursor: &mut Cursor) -> Option<Option<Op<T>>> {
+    fn grown_since<T>(&self, n: u32, seq: u64, known: &mut HashMap<u32, Known>) -> Option<Option<Op<T>>> {
         let stamp = self.line(n)?.stamp;
         let Some(growth) = self.growth(n) else {
-            cursor.known.remove(&n);
-            return None;
+            known.remove(&n);
+            // What has grown is not shown before it is whole.
+            return (stamp <= seq).then_some(None);
         };
         let now = Known::new(stamp, growth);
-        let before = cursor.known.insert(n, now).filter(|before| before.stamp == stamp)?;
+        let before = known.insert(n, now).filter(|before| before.stamp == stamp)?;
         let blocks = growth.blocks.get(before.blocks..)?;
         if before.turns != now.turns {
-            return Some(Some(Op::Blocks { n, html: paint::join(blocks), tail: growth.tail.clone() }));
+            return Some(Some(Op::Blocks { n, html: join(blocks), tail: growth.tail.clone() }));
         }
         let text = growth.tail.get(before.tail..)?;
         Some((!text.is_empty()).then(|| Op::Text { n, text: text.to_owned() }))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use switchboard_event::{About, Id, Question, RequestOption, Timestamp};
 
-use super::paint::Html;
+use crate::Html;
 
 /// One thing in a session.
 #[derive(Clone, Debug, Serialize)]

@@ -3,7 +3,8 @@
 
 use switchboard_event::Field;
 
-use super::paint::{self, Html};
+use super::Kind;
+use crate::html::{Html, element, finished, line, markdown};
 
 /// What kind of text grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,18 @@ pub enum Way {
 }
 
 impl Way {
+    /// How a field of an entry is shown while it grows; nothing if it is shown when it is whole.
+    pub(super) fn of(kind: Kind, field: Field) -> Option<Self> {
+        match (kind, field) {
+            (Kind::Answer | Kind::Plan, Field::Text)
+            | (Kind::Reasoning, Field::Text | Field::Summary)
+            | (Kind::Subagent, Field::Text | Field::Output) => Some(Self::Text),
+            (Kind::Command | Kind::Tool, Field::Output) => Some(Self::Output),
+            (Kind::Mcp | Kind::Unknown, Field::Output) | (Kind::Change, Field::Diff | Field::Output) => Some(Self::Plain),
+            _ => None,
+        }
+    }
+
     /// Its name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -34,6 +47,9 @@ const MOST_HTML: usize = 1 << 20;
 /// The rest has at most so many bytes, of which so many stay when it gets longer.
 const MOST_TAIL: usize = 24 << 10;
 const KEPT_TAIL: usize = 8 << 10;
+
+/// A shorter rest is looked at with every line.
+const SHORT: usize = 4 << 10;
 
 /// Markdown that does not come to the end of a block for so long is cut, too.
 const MOST_BLOCK: usize = 96 << 10;
@@ -57,6 +73,8 @@ pub struct Growth {
     pub lines: u32,
     /// How long what is finished is.
     shown: usize,
+    /// How long the rest was when it was last looked at.
+    looked: usize,
     part: u32,
     /// The beginning of a terminal's command.
     escape: String,
@@ -71,6 +89,7 @@ impl Growth {
             field,
             blocks: Vec::new(),
             shown: 0,
+            looked: 0,
             tail: String::new(),
             turns: 0,
             cut: false,
@@ -116,15 +135,22 @@ impl Growth {
         }
     }
 
+    /// What is finished is never looked at again. What is long and not finished is looked at when it has grown by a part
+    /// of itself, so that all looks together cost no more than a few of the whole.
     fn finish_blocks(&mut self) {
-        let end = paint::finished(&self.tail);
-        if end == 0 || self.shown > MOST_HTML {
+        let grown = self.tail.len().saturating_sub(self.looked);
+        let is_time = self.tail.len() < SHORT || grown > self.tail.len() / 8;
+        if !is_time || self.shown > MOST_HTML {
             return;
         }
-        let rest = self.tail.split_off(end);
-        let block = paint::markdown(&self.tail);
-        self.tail = rest;
-        self.finish(block);
+        let end = finished(&self.tail);
+        self.looked = self.tail.len() - end;
+        if end > 0 {
+            let rest = self.tail.split_off(end);
+            let block = markdown(&self.tail).html;
+            self.tail = rest;
+            self.finish(block);
+        }
     }
 
     /// Leaves out the beginning of what got too long.
@@ -134,8 +160,9 @@ impl Growth {
         }
         let from = (self.tail.len() - KEPT_TAIL..self.tail.len()).find(|at| self.tail.is_char_boundary(*at));
         self.tail = self.tail.split_off(from.unwrap_or(self.tail.len()));
+        self.looked = self.tail.len();
         if !std::mem::replace(&mut self.cut, true) {
-            self.finish(paint::cut());
+            self.finish(element("p", "cut", &[line("…")]));
         }
         self.turns += 1;
     }

@@ -159,7 +159,8 @@ impl Sheet {
 
     pub(super) fn grow(&mut self, n: u32, field: Field, part: u32, text: &str) {
         let kind = self.line(n).map_or(Kind::Unknown, |line| line.kind);
-        let growth = self.growths.entry(n).or_insert_with(|| Growth::new(field, way(kind, field)));
+        let Some(way) = Way::of(kind, field) else { return };
+        let growth = self.growths.entry(n).or_insert_with(|| Growth::new(field, way));
         if growth.field != field {
             // Of several fields that grow, the first is shown: nothing is said twice.
             return;
@@ -179,15 +180,6 @@ impl Sheet {
         if let Some(growth) = self.growths.remove(&n) {
             self.grown = self.grown.saturating_sub(growth.bytes());
         }
-    }
-}
-
-/// How a field of an item is shown while it grows.
-fn way(kind: Kind, field: Field) -> Way {
-    match (kind, field) {
-        (Kind::Answer | Kind::Reasoning | Kind::Plan | Kind::User, Field::Text | Field::Summary) => Way::Text,
-        (_, Field::Output) => Way::Output,
-        _ => Way::Plain,
     }
 }
 

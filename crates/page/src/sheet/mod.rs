@@ -15,11 +15,9 @@ mod items;
 mod kind;
 mod line;
 mod notices;
-mod paint;
 mod places;
 mod render;
 mod skim;
-mod words;
 
 pub use changes::{Cursor, Op};
 pub use entry::{Asked, Entry};

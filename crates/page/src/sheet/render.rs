@@ -1,13 +1,13 @@
 //! An entry as the page gets it, made of what is remembered of it and the events that this names.
 
 use switchboard_event::{
-    Body as What, Event, Item, RequestOpened, RequestResolved, SessionStarted, TurnCompleted, TurnStarted, UserMessage,
+    Body as What, Delta, Event, Item, Notice, RequestOpened, RequestResolved, TurnCompleted, Usage, UserMessage,
 };
 
-use super::{
-    Asked, Entry, Kind, Line, Sheet, Stage, items,
-    paint::{self, Body},
-    words,
+use super::{Asked, Entry, Kind, Line, Sheet, Stage, items, notices};
+use crate::{
+    body::{self, Body},
+    html::{element, join, line as text_line},
 };
 
 /// Where events are read again.
@@ -40,17 +40,16 @@ impl Sheet {
     fn item(&self, n: u32, line: &Line, source: &mut dyn Source) -> Option<Entry> {
         let seq = line.done.unwrap_or(line.base);
         let event = source.event(seq)?;
-        let media = format!("{}/{seq}", source.media());
+        let media = source.media().to_owned();
+        let address = |k: usize| Some(format!("{media}/{seq}/{k}"));
         let item = item_of(&event)?;
         let millis = item.duration_ms.or_else(|| line.done.map(|_| event.at.millis_since(line.at)));
-        let millis = millis.filter(|_| !matches!(line.kind, Kind::User));
+        let millis = millis.filter(|_| line.kind != Kind::User);
         let Some(growth) = self.growth(n).filter(|_| line.done.is_none()) else {
-            return Some(Entry { ms: millis, ..put_together(line, paint::item(&item, &media)) });
+            return Some(Entry { ms: millis, ..put_together(line, body::item(&item, &address)) });
         };
-        let body = paint::item(&items::without_growing(item), &media);
-        let mut entry = put_together(line, body);
-        let finished = [std::slice::from_ref(&entry.html), &growth.blocks].concat();
-        entry.html = paint::join(&finished);
+        let mut entry = put_together(line, body::item(&items::without_growing(item), &address));
+        entry.html = join(&[std::slice::from_ref(&entry.html), &growth.blocks].concat());
         (entry.tail, entry.live) = (Some(growth.tail.clone()), Some(growth.way.name()));
         (entry.more, entry.ms, entry.size) = (growth.cut, None, line.size);
         Some(entry)
@@ -61,7 +60,7 @@ impl Sheet {
 fn item_of(event: &Event) -> Option<Item> {
     match &event.body {
         What::ItemStarted(item) | What::ItemCompleted(item) => Some((**item).clone()),
-        What::ItemDelta(switchboard_event::Delta::Set { patch }) => Some((**patch).clone()),
+        What::ItemDelta(Delta::Set { patch }) => Some((**patch).clone()),
         What::TurnStarted(turn) => Some(Item::new(UserMessage::text(turn.prompt.clone()?))),
         _ => None,
     }
@@ -93,32 +92,18 @@ fn put_together(line: &Line, body: Body) -> Entry {
 }
 
 fn turn(line: &Line, source: &mut dyn Source) -> Option<Entry> {
-    let (title, _) = began(&source.event(line.first)?)?;
+    let What::TurnStarted(started) = source.event(line.first)?.body else { return None };
     let ended = line.done.and_then(|done| source.event(done)).and_then(ended);
-    let ended = ended.as_deref();
-    let said = ended.and_then(|ended| ended.error.as_ref()).map(|error| error.message.as_str());
-    let result = ended.and_then(|ended| ended.result.as_deref());
-    let notes: Vec<_> = said.map(paint::note).into_iter().chain(result.map(paint::markdown)).collect();
-    let millis = ended.and_then(|ended| ended.duration_ms);
-    let body = Body {
-        title: paint::line(&title),
-        label: words::turn(ended, line.sums.as_deref(), millis),
-        html: paint::join(&notes),
-        size: line.size,
-        ..Body::default()
-    };
-    Some(Entry { ms: millis, ..put_together(line, body) })
-}
-
-fn began(event: &Event) -> Option<(String, &TurnStarted)> {
-    let What::TurnStarted(turn) = &event.body else { return None };
-    let number = event.turn.unwrap_or_default();
-    let origin = match turn.origin {
-        switchboard_event::Origin::Prompt => "",
-        switchboard_event::Origin::Background => " · work in the background came to an end",
-        switchboard_event::Origin::Command => " · command",
-    };
-    Some((format!("Turn {number}{origin}"), turn))
+    let used = line.sums.as_deref().map(|sums| Usage {
+        input: sums.input,
+        output: sums.output,
+        cache_read: sums.cache_read,
+        cache_write_5m: sums.cache_write,
+        cost_usd: sums.cost,
+        ..Usage::default()
+    });
+    let millis = ended.as_ref().and_then(|ended| ended.duration_ms);
+    Some(Entry { ms: millis, ..put_together(line, body::turn(&started, ended.as_deref(), used.as_ref())) })
 }
 
 fn ended(event: Event) -> Option<Box<TurnCompleted>> {
@@ -129,34 +114,18 @@ fn ended(event: Event) -> Option<Box<TurnCompleted>> {
 }
 
 fn run(line: &Line, source: &mut dyn Source) -> Option<Entry> {
-    let event = source.event(line.first)?;
-    let body = match &event.body {
-        What::SessionStarted(started) => Body { title: paint::line(&who(&event, started)), size: 1, ..Body::default() },
-        What::SessionEnded(ended) => {
-            let why = ended.error.as_ref().map(|error| paint::note(&error.message));
-            let label = Some(words::run(ended));
-            let size = if why.is_some() { 2 } else { 1 };
-            let title = paint::line(&format!("Run {}", event.run));
-            Body { title, label, html: why.unwrap_or_default(), size, ..Body::default() }
-        }
+    let body = match source.event(line.first)?.body {
+        What::SessionStarted(started) => body::began(&started),
+        What::SessionEnded(ended) => body::ended(&ended),
         _ => return None,
     };
     Some(put_together(line, body))
 }
 
-/// Who began to work, and with what.
-fn who(event: &Event, started: &SessionStarted) -> String {
-    let info = &started.info;
-    let name = info.product.as_deref().unwrap_or(&event.agent);
-    let how = started.resumed.as_ref().map(|resumed| if resumed.fork { "continues a copy" } else { "continues" });
-    let parts = [Some(name), info.version.as_deref(), info.model.as_deref().or(started.config.model.as_deref()), how];
-    format!("Run {}: {}", event.run, parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
-}
-
 fn request(line: &Line, source: &mut dyn Source) -> Option<Entry> {
     let What::RequestOpened(opened) = source.event(line.first)?.body else { return None };
     let resolved = line.done.and_then(|done| source.event(done)).and_then(resolved);
-    let body = paint::request(&opened, resolved.as_deref());
+    let body = body::request(&opened, resolved.as_deref());
     let asked = asked(*opened, line.done.is_none());
     Some(Entry { request: Some(asked), ..put_together(line, body) })
 }
@@ -175,18 +144,27 @@ fn asked(opened: RequestOpened, open: bool) -> Asked {
 
 fn notice(line: &Line, source: &mut dyn Source) -> Option<Entry> {
     let What::Notice(first) = source.event(line.first)?.body else { return None };
-    let body = paint::notice(&first);
     if line.count < 2 {
-        return Some(Entry { fold: line.quiet, ..put_together(line, body) });
+        let entry = put_together(line, shown(&first));
+        return Some(Entry { fold: entry.fold || line.quiet, ..entry });
     }
     let last = line.last.min(line.first + MOST_JOINED);
     let rest = (line.first + 1..=last).filter_map(|seq| match source.event(seq)?.body {
-        What::Notice(notice) if super::notices::is_quiet(&notice) => Some(paint::notice(&notice)),
+        What::Notice(notice) if notices::is_quiet(&notice) => Some(shown(&notice)),
         _ => None,
     });
-    let all = std::iter::once(body).chain(rest).flat_map(|body| [paint::note_of(body.title), body.html]);
-    let html = paint::join(&all.collect::<Vec<_>>());
-    let title = paint::line(&format!("{} notices", line.count));
-    let more = line.last > last;
-    Some(Entry { fold: true, ..put_together(line, Body { title, html, size: 1, fold: true, more, ..Body::default() }) })
+    let all: Vec<Body> = std::iter::once(shown(&first)).chain(rest).collect();
+    let size = all.iter().map(|body| body.size).fold(1, u32::saturating_add);
+    let parts = all.into_iter().flat_map(|body| [element("p", "note", &[body.title]), body.html]);
+    let html = join(&parts.collect::<Vec<_>>());
+    let (title, more) = (text_line(&format!("{} notices", line.count)), line.last > last);
+    Some(put_together(line, Body { kind: "notice", title, html, size, fold: true, more, label: None }))
+}
+
+/// What is shown of a notice, also of one that few care for.
+fn shown(notice: &Notice) -> Body {
+    body::notice(notice).unwrap_or_else(|| {
+        let words = notice.text.as_deref().or(notice.name.as_deref()).unwrap_or("Notice");
+        Body { kind: "notice", title: text_line(words), label: notice.status.clone(), size: 1, ..Body::default() }
+    })
 }
