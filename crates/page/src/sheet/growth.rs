@@ -25,7 +25,9 @@ impl Way {
             | (Kind::Reasoning, Field::Text | Field::Summary)
             | (Kind::Subagent, Field::Text | Field::Output) => Some(Self::Text),
             (Kind::Command | Kind::Tool, Field::Output) => Some(Self::Output),
-            (Kind::Mcp | Kind::Unknown, Field::Output) | (Kind::Change, Field::Diff | Field::Output) => Some(Self::Plain),
+            (Kind::Mcp | Kind::Unknown, Field::Output) | (Kind::Change, Field::Diff | Field::Output) => {
+                Some(Self::Plain)
+            }
             _ => None,
         }
     }
