@@ -123,6 +123,10 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         let described = match content {
             Content::Nothing => None,
             Content::Json(schema) => Some(json!({ "application/json": { "schema": schema(generator) } })),
+            Content::JsonOr(schema, media_type) => Some(json!({
+                "application/json": { "schema": schema(generator) },
+                *media_type: { "schema": { "type": "string" } },
+            })),
             // A schema would be that of one event, or of the whole text: this version of OpenAPI leaves that open.
             Content::Events => Some(json!({ "text/event-stream": {} })),
             Content::Text(media_type) => Some(json!({ *media_type: { "schema": { "type": "string" } } })),

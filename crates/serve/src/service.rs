@@ -27,7 +27,7 @@ use crate::{
     feed::{Begin, Feeds, Reader},
     logs::{self, Archive},
     metrics::Metrics,
-    page::{Desks, Ledger, Watch},
+    page::{Desks, Ledger, Transcripts, Watch},
     view::SessionView,
 };
 
@@ -73,6 +73,7 @@ struct Inner {
     logs: Archive,
     desks: Desks,
     ledger: Ledger,
+    transcripts: Transcripts,
     watch: Watch,
     started: Instant,
     serves: bool,
@@ -125,6 +126,7 @@ impl Service {
             logs,
             desks,
             ledger,
+            transcripts: Transcripts::default(),
             watch,
             started,
             serves,
@@ -198,6 +200,11 @@ impl Service {
     /// What every session has used.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    /// The transcripts of logs that somebody looks at.
+    pub(crate) fn transcripts(&self) -> &Transcripts {
+        &self.0.transcripts
     }
 
     /// The board as it changes.

@@ -8,6 +8,7 @@ mod blocks;
 mod by;
 mod calendar;
 mod cost;
+mod csv;
 mod gather;
 mod order;
 pub mod prices;
@@ -20,6 +21,7 @@ mod tools;
 mod tests;
 
 pub use by::By;
+pub use csv::csv;
 pub use gather::{Question, usage};
 pub use order::Order;
 pub use prices::{BadPrices, Prices};

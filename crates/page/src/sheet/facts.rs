@@ -73,6 +73,9 @@ pub struct Waiting {
 pub struct Facts {
     /// The last event that was seen.
     pub seq: u64,
+    /// The last event that said something new about the session as a whole.
+    #[serde(default)]
+    pub news: u64,
     /// What all turns used that are over.
     over: Sums,
     /// What the turn used that goes on.
@@ -97,6 +100,9 @@ impl Facts {
     /// Takes an event into account.
     pub fn see(&mut self, event: &Event, prices: &dyn Prices) {
         self.seq = event.seq;
+        if !matches!(event.body, Body::ItemDelta(_) | Body::Notice(_)) {
+            self.news = event.seq;
+        }
         match &event.body {
             Body::Usage(usage) => self.used(usage, prices),
             Body::TurnStarted(_) => self.settle(),

@@ -129,6 +129,8 @@ pub enum Content {
     Nothing,
     /// JSON of this shape.
     Json(MakeSchema),
+    /// JSON of this shape or, if that is asked for, text of this media type.
+    JsonOr(MakeSchema, &'static str),
     /// Server-sent events.
     Events,
     /// Text of this media type.

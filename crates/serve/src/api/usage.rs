@@ -1,11 +1,16 @@
 //! What agents used, and what it cost.
 
-use axum::{extract::State, response::Response, routing::on};
+use axum::{
+    extract::State,
+    http::header,
+    response::{IntoResponse as _, Response},
+    routing::on,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use switchboard_logs::{
     Filter,
-    usage::{By, Order, Question, Usage, usage},
+    usage::{By, Order, Question, Usage, csv, usage},
 };
 
 use super::{
@@ -25,7 +30,7 @@ pub const OPERATIONS: &[Operation] = &[Operation {
     summary: "Tokens and cost of all agents, each reply counted once",
     description: "Put together by day, week, month, session, project, model, agent, tool, subagent, or five-hour block.",
     query: Some(schema::<UsageQuery>),
-    answers: &[Answer { status: 200, meaning: "What was used.", content: Content::Json(schema::<Usage>) }],
+    answers: &[Answer { status: 200, meaning: "What was used.", content: Content::JsonOr(schema::<Usage>, CSV) }],
     refusals: &[404, 409],
     handler: |method| on(method, used),
     ..Operation::NEW
@@ -42,6 +47,9 @@ struct UsageQuery {
     order: Option<String>,
     /// Each row also says what each model used.
     breakdown: Option<bool>,
+    /// `json` unless said, or `csv`: a table of the rows, with a breakdown one of each row's models.
+    #[schemars(schema_with = "format_name")]
+    format: Option<String>,
     /// Of these agents, separated by commas.
     #[schemars(schema_with = "agent_names")]
     agent: Option<String>,
@@ -71,6 +79,13 @@ fn by_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": names, "default": By::Day.name() })
 }
 
+/// The media type of a table.
+const CSV: &str = "text/csv; charset=utf-8";
+
+fn format_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["json", "csv"], "default": "json" })
+}
+
 fn order_name(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = Order::ALL.iter().map(|order| order.name()).collect();
     json_schema!({ "type": "string", "enum": names })
@@ -86,7 +101,12 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
     let limit = count(query.limit, 1_000, 10_000)?;
     let wanted = query.said().filter(&zone, now)?;
     let breakdown = query.breakdown == Some(true);
-    let json = service
+    let as_table = match query.format.as_deref() {
+        None | Some("json") => false,
+        Some("csv") => true,
+        Some(_) => return Err(bad("format", "json, csv".to_owned())),
+    };
+    let written = service
         .logs()
         .ask(move |library| {
             let session = wanted.session.as_deref().map(|given| library.session(given)).transpose()?;
@@ -98,10 +118,16 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
                 order.sort(&mut used.rows);
             }
             used.rows.truncate(limit);
-            Ok(json(&used))
+            Ok(if as_table { csv(&used.rows, by, breakdown).into_bytes() } else { json(&used) })
         })
         .await?;
-    Ok(answer(json))
+    Ok(if as_table { table(written) } else { answer(written) })
+}
+
+/// A table, as a file.
+fn table(csv: Vec<u8>) -> Response {
+    let headers = [(header::CONTENT_TYPE, CSV), (header::CONTENT_DISPOSITION, "attachment; filename=\"usage.csv\"")];
+    (headers, csv).into_response()
 }
 
 impl UsageQuery {

@@ -82,13 +82,16 @@ impl Service {
         let mut room = MOST_READ;
         let card = |stored: Stored| {
             let behind = self.ledger().behind(log, &stored)?;
-            let facts = if behind <= room {
+            let whole = behind <= room;
+            let facts = if whole {
                 room -= behind;
                 Some(self.ledger().facts(log, &stored)?)
             } else {
-                Some(self.ledger().begin(log, &stored)?).filter(|facts| facts.seq > 0)
+                None
             };
-            Ok(self.card(stored, facts.as_deref()))
+            let card = self.card(stored.clone(), facts.as_deref());
+            self.watch().given(&stored, whole, &card);
+            Ok(card)
         };
         sessions.into_iter().map(card).collect()
     }

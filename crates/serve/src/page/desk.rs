@@ -3,7 +3,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use serde_json::value::RawValue;
@@ -30,6 +33,7 @@ pub struct Desk {
     pub events: Box<dyn Events>,
     prices: Arc<dyn Prices + Send + Sync>,
     state: Mutex<State>,
+    bytes: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -52,18 +56,18 @@ pub struct Window {
 pub struct News {
     pub ops: Vec<Op<Painted>>,
     pub total: u32,
-    pub facts: Facts,
+    /// What is known of the session as a whole, if there is news of that.
+    pub facts: Option<Facts>,
 }
 
 impl Desk {
     pub fn new(events: Box<dyn Events>, prices: Arc<dyn Prices + Send + Sync>) -> Self {
-        Self { events, prices, state: Mutex::default() }
+        Self { events, prices, state: Mutex::default(), bytes: AtomicUsize::new(0) }
     }
 
     /// About how much memory it takes.
     pub fn bytes(&self) -> usize {
-        let state = self.state();
-        state.sheet.bytes() + state.bytes
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// So many entries from a place on, or the last ones.
@@ -77,6 +81,7 @@ impl Desk {
         let to = from.saturating_add(count).min(total);
         let entries = (from..to).filter_map(|n| state.paint(n, &*self.events)).collect();
         let (seq, facts) = (state.sheet.seq(), state.sheet.facts.clone());
+        self.weigh(&state);
         Ok(Window { entries, from, total, seq, facts })
     }
 
@@ -96,25 +101,34 @@ impl Desk {
         Ok(self.fresh()?.sheet.line(n).cloned())
     }
 
-    /// The place of somebody who has seen all up to an event.
+    /// The place of somebody who has seen all up to an event, or all that there is.
     ///
     /// # Errors
     /// If the events cannot be read.
-    pub fn cursor(&self, seq: u64) -> Result<Cursor, StoreError> {
-        Ok(self.fresh()?.sheet.cursor(seq))
+    pub fn cursor(&self, seq: Option<u64>) -> Result<Cursor, StoreError> {
+        let state = self.fresh()?;
+        let last = state.sheet.seq();
+        Ok(state.sheet.cursor(seq.unwrap_or(last).min(last)))
     }
 
-    /// What happened since then.
+    /// What happened since then; of the session as a whole, if something was said of that since another event.
     ///
     /// # Errors
     /// If the events cannot be read.
-    pub fn news(&self, cursor: &mut Cursor) -> Result<News, StoreError> {
+    pub fn news(&self, cursor: &mut Cursor, since: Option<u64>) -> Result<News, StoreError> {
         let mut state = self.fresh()?;
         let State { sheet, .. } = &*state;
-        let (total, facts) = (sheet.len(), sheet.facts.clone());
+        let is_news = since.is_none_or(|since| sheet.facts.news > since);
+        let (total, facts) = (sheet.len(), is_news.then(|| sheet.facts.clone()));
         let ops = sheet.changes(cursor, Some);
         let ops = ops.into_iter().filter_map(|op| paint(op, |n| state.paint(n, &*self.events))).collect();
+        self.weigh(&state);
         Ok(News { ops, total, facts })
+    }
+
+    /// Takes note of how much memory it takes.
+    fn weigh(&self, state: &State) {
+        self.bytes.store(state.sheet.bytes() + state.bytes, Ordering::Relaxed);
     }
 
     /// Brings it up to date.

@@ -28,20 +28,14 @@ impl Desks {
         desk
     }
 
-    /// Forgets what takes too much room. Waits for those who work at a desk.
+    /// Forgets what takes too much room.
     pub fn tidy(&self) {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut room = MOST;
-        let mut kept = Vec::new();
-        for (id, desk) in all.into_iter().rev() {
-            let bytes = desk.bytes();
-            // The last one stays, however large it is.
-            if bytes <= room || kept.is_empty() {
-                room = room.saturating_sub(bytes);
-                kept.push(id);
-            }
+        let mut desks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes: usize = desks.iter().map(|(_, desk)| desk.bytes()).sum();
+        // The last one stays, however large it is.
+        while bytes > MOST && desks.len() > 1 {
+            bytes = bytes.saturating_sub(desks.remove(0).1.bytes());
         }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(id, _)| kept.contains(id));
     }
 
     /// A session was deleted.

@@ -11,17 +11,21 @@ mod board;
 mod card;
 mod desk;
 mod desks;
+mod export;
 mod files;
 mod ledger;
+mod parts;
 mod session;
 mod source;
 mod stream;
+mod transcript;
 mod watch;
 
 use axum::{Router, routing::get};
 
 pub use desks::Desks;
 pub use ledger::Ledger;
+pub use transcript::Transcripts;
 pub use watch::Watch;
 
 use crate::Service;
@@ -40,6 +44,15 @@ pub fn routes(router: Router<Service>) -> Router<Service> {
         .route("/api/page/sessions/{id}", get(session::window))
         .route("/api/page/sessions/{id}/outline", get(session::outline))
         .route("/api/page/sessions/{id}/stream", get(stream::stream))
+        .route("/api/page/sessions/{id}/entries/{n}/raw", get(parts::of_session_raw))
+        .route("/api/page/sessions/{id}/entries/{n}/text", get(parts::of_session_text))
+        .route("/api/page/sessions/{id}/media/{seq}/{k}", get(parts::of_session_image))
+        .route("/api/page/sessions/{id}/export", get(export::export))
+        .route("/api/page/logs/{id}", get(transcript::window))
+        .route("/api/page/logs/{id}/outline", get(transcript::outline))
+        .route("/api/page/logs/{id}/entries/{n}/raw", get(transcript::raw))
+        .route("/api/page/logs/{id}/entries/{n}/text", get(transcript::text))
+        .route("/api/page/logs/{id}/media/{seq}/{k}", get(transcript::image))
         .route("/api/page/board", get(board::board))
         .route("/api/page/board/stream", get(watch::stream))
         .route("/api/page/new", get(begin::begin))

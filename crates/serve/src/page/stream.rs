@@ -51,12 +51,13 @@ pub async fn stream(
 ) -> Result<Response, Problem> {
     let stored = service.stored(&id).await?;
     let after = last_event_id(&headers)?.or(query.after);
-    let cursor = service.at_desk(&id, move |desk| desk.cursor(after.unwrap_or(u64::MAX))).await?;
+    let cursor = service.at_desk(&id, move |desk| desk.cursor(after)).await?;
     let open = service.metrics().stream("sse", "page");
     let teller = Teller {
         session: stored.id,
         cursor,
         told: String::new(),
+        news: None,
         figures: Instant::now(),
         over: false,
         service,
@@ -86,6 +87,8 @@ struct Teller {
     cursor: Cursor,
     /// The session as it was told last, without what changes with every event.
     told: String,
+    /// The event that last said something of the session as a whole.
+    news: Option<u64>,
     /// When figures may be told next.
     figures: Instant,
     over: bool,
@@ -137,9 +140,10 @@ impl Teller {
     async fn tell(&mut self) -> Option<Bytes> {
         let (id, mut cursor) = (self.session.clone(), std::mem::take(&mut self.cursor));
         let service = self.service.clone();
+        let since = self.news.filter(|_| Instant::now() < self.figures);
         let asked = self.service.ask(move |log| {
             let desk = service.desk(&id);
-            let news = desk.news(&mut cursor)?;
+            let news = desk.news(&mut cursor, since)?;
             service.desks().tidy();
             let stored = log.session(&id)?.ok_or_else(|| StoreError::NoSession(id.to_string()))?;
             Ok((cursor, news, stored))
@@ -171,8 +175,10 @@ impl Teller {
 
     /// The session, if there is news of it.
     fn session(&mut self, news: &News, stored: Stored) -> Option<String> {
-        let card = self.service.card(stored, Some(&news.facts));
-        let choices = choices(&news.facts);
+        let facts = news.facts.as_ref()?;
+        self.news = Some(facts.news);
+        let card = self.service.card(stored, Some(facts));
+        let choices = choices(facts);
         let key = format!("{}{choices}{}", steady(card.clone()), news.total);
         let now = Instant::now();
         let is_reset = news.ops.iter().any(|op| matches!(op, Op::Reset));

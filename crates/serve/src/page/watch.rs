@@ -27,7 +27,10 @@ const BETWEEN: Duration = Duration::from_millis(400);
 const IDLE: Duration = Duration::from_secs(30);
 
 /// So many sessions are watched, the newest, beside those that are open.
-const WATCHED: usize = 500;
+const WATCHED: usize = 200;
+
+/// So many cards are remembered, whether or not they are watched.
+const MOST_CARDS: usize = 1_000;
 
 /// So many sessions that are gone are remembered for those who were away.
 const GONE: usize = 1_000;
@@ -113,6 +116,16 @@ impl Watch {
         (messages.into_iter().map(|(_, message)| message).collect(), seen.version)
     }
 
+    /// A card was given to somebody: it is no news to who saw that.
+    pub fn given(&self, stored: &Stored, whole: bool, card: &serde_json::Value) {
+        let mut seen = self.seen();
+        let (mark, open, version) = (Mark::new(stored, whole), !stored.state.is_final(), seen.version);
+        if seen.cards.len() < MOST_CARDS {
+            let shown = || Shown { mark, card: card.to_string().into(), version, open };
+            seen.cards.entry(stored.id.clone()).or_insert_with(shown);
+        }
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -161,26 +174,33 @@ fn look(service: &Service, log: &dyn Log) -> Result<(), StoreError> {
             service.desks().forget(&id);
         }
     }
-    let version = watch.seen().version;
+    let version = {
+        let mut seen = watch.seen();
+        if seen.cards.len() > MOST_CARDS {
+            seen.cards.retain(|id, _| there.contains(id));
+        }
+        seen.version
+    };
     watch.version.send_if_modified(|told| std::mem::replace(told, version) != version);
     Ok(())
 }
 
+impl Mark {
+    fn new(stored: &Stored, whole: bool) -> Self {
+        let Stored { head, state, archived, .. } = *stored;
+        Self { head, state, archived, title: stored.title.clone(), whole }
+    }
+}
+
 fn update(service: &Service, log: &dyn Log, stored: Stored, room: &mut u64) -> Result<(), StoreError> {
     let watch = service.watch();
-    let mark = |whole: bool| Mark {
-        head: stored.head,
-        state: stored.state,
-        archived: stored.archived,
-        title: stored.title.clone(),
-        whole,
-    };
-    if watch.seen().cards.get(&stored.id).is_some_and(|shown| shown.mark == mark(true)) {
+    let is_known = Mark::new(&stored, true);
+    if watch.seen().cards.get(&stored.id).is_some_and(|shown| shown.mark == is_known) {
         return Ok(());
     }
     let behind = service.ledger().behind(log, &stored)?;
     let whole = behind <= *room;
-    let mark = mark(whole);
+    let mark = Mark::new(&stored, whole);
     let facts = if whole {
         *room -= behind;
         service.ledger().facts(log, &stored)?
@@ -191,12 +211,10 @@ fn update(service: &Service, log: &dyn Log, stored: Stored, room: &mut u64) -> R
     let (id, open) = (stored.id.clone(), !stored.state.is_final());
     let card: Arc<str> = service.card(stored, Some(&*facts).filter(|_| whole)).to_string().into();
     let mut seen = watch.seen();
-    let is_first = seen.cards.is_empty() || seen.version == 0;
     let is_same = seen.cards.get(&id).is_some_and(|shown| shown.card == card);
     if !is_same {
         seen.version += 1;
     }
-    let _ = is_first;
     let version = seen.version;
     seen.cards.insert(id, Shown { mark, card, version, open });
     Ok(())

@@ -108,6 +108,8 @@ fn router(go: Arc<Semaphore>, came: Arc<Semaphore>) -> Router {
         "waited"
     };
     Router::new()
+        .route("/", get(async || "the page"))
+        .route("/s/{id}", get(async || "the page"))
         .route("/api/health", get(async || "healthy"))
         .route("/api/sessions", get(async || "sessions").post(async |body: Bytes| body.len().to_string()))
         .route("/api/sessions/{id}/prompt", post(async |body: Bytes| body.len().to_string()))

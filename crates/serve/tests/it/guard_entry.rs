@@ -27,8 +27,12 @@ async fn a_right_token_is_needed_for_all_but_a_few() {
         ("GET /nowhere", &[], 401),
         ("DELETE /api/health", &[], 401),
         ("OPTIONS /api/sessions", &[], 401),
-        ("GET /assetsx", &[], 401),
-        ("GET /assets/../api/sessions", &[], 404),
+        ("GET /staticx", &[], 401),
+        ("GET /static/../api/sessions", &[], 404),
+        ("GET /sx", &[], 401),
+        ("POST /s/x", &[], 401),
+        ("GET /s/x?token=wrong", &[], 401),
+        ("GET /api/page/board", &[], 401),
         ("GET /?token=wrong", &[], 401),
         ("GET /api/sessions", &[BEARER], 200),
         ("GET /api/sessions", &[COOKIE], 200),
@@ -36,6 +40,8 @@ async fn a_right_token_is_needed_for_all_but_a_few() {
         ("GET /api/health", &[], 200),
         ("HEAD /api/health", &[], 200),
         ("GET /", &[], 200),
+        ("GET /s/x", &[], 200),
+        ("GET /usage", &[], 200),
     ] {
         let answer = door.head(line, headers).await;
         assert_eq!(answer.status, status, "{line} {headers:?}");
@@ -84,9 +90,38 @@ async fn the_link_moves_the_token_into_a_cookie() {
         assert!(cookie.split("; ").any(|found| found == part), "{cookie}");
     }
     let kept = format!("Cookie: other=1; {}", cookie.split(';').next().unwrap());
-    let page = door.head("GET /", &[&kept]).await;
-    assert!(page.body.contains("/openapi.json") && page.head.contains("content-type: text/html"));
-    assert!(!door.head("GET /", &[]).await.body.contains("/openapi.json"));
+    assert_eq!(door.head("GET /", &[&kept]).await.body, "the page");
+    assert_eq!(door.head("GET /s/x", &[&kept]).await.body, "the page");
+}
+
+#[tokio::test]
+async fn who_is_outside_sees_how_to_get_in_and_nothing_else() {
+    let door = Door::open();
+    let front = door.head("GET /", &[]).await;
+    assert!(front.body.contains("switchboard token") && front.head.contains("content-type: text/html"), "{front:?}");
+    for path in ["/", "/new", "/history", "/usage", "/s/x", "/s/x?a=1", "/h/y"] {
+        assert_eq!(door.head(&format!("GET {path}"), &[]).await.body, front.body, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_link_into_the_page_stays_one() {
+    let door = Door::open();
+    for (given, left) in [
+        ("/s/x?token=TOKEN", "/s/x"),
+        ("/s/x?a=1&token=TOKEN&b=2", "/s/x?a=1&b=2"),
+        ("/usage?token=TOKEN", "/usage"),
+        ("/s/x?a=1&%74oken=TOKEN", "/s/x"),
+        ("/s//evil.example?token=TOKEN", "/s//evil.example"),
+    ] {
+        let answer = door.head(&format!("GET {given}"), &[]).await;
+        assert_eq!(answer.status, 303, "{given}");
+        assert!(answer.head.contains(&format!("location: {left}\r\n")), "{given}: {}", answer.head);
+        assert!(answer.head.contains("set-cookie: switchboard="), "{given}");
+    }
+    // Nowhere else.
+    assert_eq!(door.head("GET /api/sessions?token=TOKEN", &[]).await.status, 401);
+    assert_eq!(door.head("GET //evil.example/?token=TOKEN", &[]).await.status, 401);
 }
 
 #[tokio::test]

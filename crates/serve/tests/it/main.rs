@@ -21,6 +21,7 @@ mod listen_end;
 mod listen_limits;
 mod listen_unix;
 mod logs;
+mod page;
 mod refused;
 mod rig;
 mod running;

@@ -1,7 +1,6 @@
 //! `switchboard logs usage`: what was used, and what it cost.
 
 mod chart;
-mod csv;
 mod figures;
 mod prices;
 mod remarks;
@@ -17,7 +16,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use switchboard_agents::Depth;
-use switchboard_logs::usage::{self, By, Order, Question, Row};
+use switchboard_logs::usage::{self, By, Order, Question, Row, csv};
 
 use super::{
     filter::{self, Only},
@@ -89,7 +88,7 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let terminal = Terminal::new();
     let mut text = match (args.json, args.csv, &args.chart) {
         (true, ..) => json(&usage.rows),
-        (_, true, _) => csv::csv(&usage.rows, args.by, args.breakdown),
+        (_, true, _) => csv(&usage.rows, args.by, args.breakdown),
         (.., Some(what)) => chart::chart(&usage.rows, what == "cost", &question, &terminal),
         _ => table::table(&usage, &question, &terminal),
     };

@@ -1,6 +1,6 @@
 //! Events made into a story.
 
-use std::collections::HashMap;
+use std::{borrow::Borrow, collections::HashMap};
 
 use switchboard_event::{
     Body, Details, Event, Id, Item, Level, Notice, Reasoning, Status, Stop, Topic, TurnCompleted, TurnStatus,
@@ -27,9 +27,9 @@ struct Flat {
 impl Story {
     /// The story that events tell. Its title and what is known of it are for the caller to say.
     #[must_use]
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub fn of(events: impl IntoIterator<Item = impl Borrow<Event>>) -> Self {
         let mut builder = Builder::default();
-        events.into_iter().for_each(|event| builder.see(event));
+        events.into_iter().for_each(|event| builder.see(event.borrow()));
         builder.finish()
     }
 }

@@ -1,9 +1,10 @@
 //! Comma-separated values, as RFC 4180 has them. The titles are the names of the JSON.
 
 use switchboard_event::Timestamp;
-use switchboard_logs::usage::{By, Model, Row};
+use super::{By, Model, Row};
 
 /// A line of titles, and a line for each row; with a breakdown, one for each model of it.
+#[must_use]
 pub fn csv(rows: &[Row], by: By, breakdown: bool) -> String {
     let mut text = line(titles(by, breakdown).iter().map(|title| (*title).to_owned()));
     for row in rows {
@@ -82,9 +83,7 @@ fn quoted(cell: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_logs::usage::{By, Model, Row};
-
-    use super::csv;
+    use super::{By, Model, Row, csv};
 
     fn row() -> Row {
         let part = Model { model: "m".to_owned(), total_tokens: 3, cost_usd: 0.5, ..Model::default() };
