@@ -2,7 +2,7 @@
 
 import { get, part, post } from './api.js';
 import { askForm } from './ask.js';
-import { el, fill, mark, spoken, text } from './dom.js';
+import { button, el, fill, mark, spoken, text } from './dom.js';
 import { attempt } from './shell.js';
 import { ago, clip, elapsed, folder, moment, money, short, standing, ticking } from './words.js';
 
@@ -16,7 +16,7 @@ export class CardView {
     this.asks = el('div.card-asks', { test: 'card-waiting' });
     this.cost = el('span', { test: 'card-cost' });
     this.state = el('span.sr');
-    this.away = el('button.plain.away', { type: 'button', test: 'card-archive', title: 'Archive', onclick: () => this.archive() }, mark('archive'), spoken('Archive'));
+    this.away = button('.plain.away', 'card-archive', () => this.archive(), mark('archive'), spoken('Archive'));
     this.node = el('article.card', { test: 'card', data: { id: card.id } },
       el('header', null, el('span.dot', { 'aria-hidden': 'true' }), this.state, this.agent, this.project, this.time),
       el('h3', null, this.title), this.doing, this.asks, el('footer', null, this.cost, this.away));
@@ -56,7 +56,7 @@ export class CardView {
     this.time.title = `begun ${moment(card.createdAt)}${took}`;
   }
 
-  /// What is asked is looked up once for each thing that is asked.
+  // What is asked is looked up once for each thing that is asked.
   async showAsks() {
     const { card } = this;
     const key = card.column === 'waiting' ? `${card.waitingFor}|${card.approvals}` : '';

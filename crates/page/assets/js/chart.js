@@ -3,13 +3,14 @@
 import { el, fill, svg } from './dom.js';
 import { clip } from './words.js';
 
-const WIDTH = 960;
+// A narrow screen gets a narrow drawing, so that its words stay legible.
+const WIDTH = innerWidth < 640 ? 400 : 960;
 const HEIGHT = 240;
 const LEFT = 56;
 const BOTTOM = 22;
 const COLOURS = 7;
 
-/// Days with one bar each, stacked by series: `{ name, days: Map(day → row) }`.
+// Days with one bar each, stacked by series: `{ name, days: Map(day → row) }`.
 export function dayChart({ name, days, series, value, words }) {
   const sum = ({ days: rows }) => [...rows.values()].reduce((all, row) => all + value(row), 0);
   const sorted = [...series].sort((a, b) => sum(b) - sum(a));
@@ -31,7 +32,6 @@ export function dayChart({ name, days, series, value, words }) {
   return el('div', null, tip, chart, el('div.legend', null, names));
 }
 
-/// A round number above another one.
 function nice(most) {
   if (most <= 0) return 1;
   const unit = 10 ** Math.floor(Math.log10(most));
@@ -68,11 +68,10 @@ function bars(columns, top, words, tip) {
 
 function ticks(days) {
   const step = (WIDTH - LEFT) / days.length;
-  const each = Math.max(1, Math.ceil(days.length / 8));
+  const each = Math.max(1, Math.ceil(days.length / (WIDTH / 110)));
   return days.map((day, i) => i % each === 0 && svg('text', { class: 'axis', x: LEFT + (i + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, day.slice(5)));
 }
 
-/// Arrows go from bar to bar.
 function roam(event, chart) {
   const by = { ArrowRight: 1, ArrowLeft: -1, Home: -1e6, End: 1e6 }[event.key];
   if (!by) return;
@@ -85,7 +84,6 @@ function roam(event, chart) {
   next.focus();
 }
 
-/// Rows with one bar each.
 export function barChart({ name, rows, value, words, label = (key) => key }) {
   const sorted = [...rows].sort((a, b) => value(b) - value(a)).slice(0, 12);
   const top = Math.max(...sorted.map(value), 0) || 1;

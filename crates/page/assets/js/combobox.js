@@ -3,7 +3,7 @@
 import { el, fill } from './dom.js';
 import { clip } from './words.js';
 
-/// `complete(words)` gives a list of texts, maybe later.
+// `complete(words)` gives a list of texts, maybe later.
 export function combobox({ id, test, value, placeholder, complete }) {
   const list = el('ul.options', { id: `${id}-list`, role: 'listbox', hidden: true });
   const input = el('input', { id, test, value, placeholder, type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list' });

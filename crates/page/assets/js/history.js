@@ -1,12 +1,12 @@
 // History: every session of every agent on this machine, with filters and full-text search.
 
 import { agents, get, part, path } from './api.js';
-import { add, el, fill } from './dom.js';
+import { add, button, el, fill, select } from './dom.js';
 import { here } from './keys.js';
 import { empty, load } from './states.js';
 import { ago, clip, folder, moment, short } from './words.js';
 
-const SINCE = { '': 'Any time', '1d': 'Last day', '7d': 'Last 7 days', '30d': 'Last 30 days', '365d': 'Last year' };
+const SINCE = [['', 'Any time'], ['1d', 'Last day'], ['7d', 'Last 7 days'], ['30d', 'Last 30 days'], ['365d', 'Last year']];
 
 export function open(stage, _, query) {
   return new HistoryPage(stage, query).leave;
@@ -16,17 +16,17 @@ class HistoryPage {
   constructor(stage, query) {
     this.filter = Object.fromEntries(['q', 'agent', 'project', 'since'].map((name) => [name, query.get(name) ?? '']));
     this.results = el('div.results');
-    const type = (name, wait = 250) => (event) => {
+    const type = (name) => (event) => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.refine(name, event.target.value.trim()), wait);
+      this.timer = setTimeout(() => this.refine(name, event.target.value.trim()), 250);
     };
-    this.agents = el('select', { test: 'filter-agent', 'aria-label': 'Agent', onchange: type('agent', 0) }, el('option', { value: '' }, 'All agents'));
+    this.agents = select('filter-agent', 'Agent', [['', 'All agents']], '', (value) => this.refine('agent', value));
     fill(stage, el('header.page-head', null, el('h1', null, 'History'),
       el('form.filters', { role: 'search', onsubmit: (event) => event.preventDefault() },
         el('input.wide-field', { type: 'search', test: 'history-search', 'data-search': true, 'aria-label': 'Search everything that was said', placeholder: 'Search everything: words, "phrases", begin*', value: this.filter.q, oninput: type('q') }),
         this.agents,
         el('input', { type: 'search', test: 'filter-project', 'aria-label': 'Folder', placeholder: 'Folder', value: this.filter.project, oninput: type('project') }),
-        el('select', { test: 'filter-since', 'aria-label': 'Time', onchange: type('since', 0) }, Object.entries(SINCE).map(([value, words]) => el('option', { value, selected: value === this.filter.since }, words))))),
+        select('filter-since', 'Time', SINCE, this.filter.since, (value) => this.refine('since', value)))),
     this.results);
     here([{ keys: 'j', does: 'next session', act: () => this.step(1) }, { keys: 'k', does: 'session before', act: () => this.step(-1) }]);
     this.leave = () => this.end();
@@ -46,7 +46,7 @@ class HistoryPage {
     this.find();
   }
 
-  /// Searches if there are words, else lists. What is on its way for other words is dropped.
+  // Searches if there are words, else lists. What is on its way for other words is dropped.
   find() {
     this.asking?.abort();
     this.asking = new AbortController();
@@ -59,9 +59,9 @@ class HistoryPage {
   showLogs({ sessions, next }) {
     if (!sessions.length) return empty(this.results, Object.values(this.filter).some(Boolean) ? 'No session fits these filters.' : 'No agent has left a session on this machine.');
     const list = el('ol.logs', { test: 'logs' }, sessions.map(logItem));
-    const more = el('button', { type: 'button', test: 'more', onclick: () => older(next) }, 'Show older sessions');
-    const older = async (before) => {
-      const page = await get('/api/logs', { ...this.filter, q: '', before });
+    const more = button('', 'more', () => older(), 'Show older sessions');
+    const older = async () => {
+      const page = await get('/api/logs', { ...this.filter, q: '', before: next });
       add(list, page.sessions.map(logItem));
       next = page.next;
       more.hidden = !next;
@@ -104,7 +104,7 @@ function hitItem(hit) {
     el('p.facts', { title: hit.project }, facts.filter(Boolean).map((words) => el('span', null, clip(words, 60)))));
 }
 
-/// A text with what was found highlighted. Marks count bytes.
+// A text with what was found highlighted. Marks count bytes.
 export function marked(snippet, marks) {
   const bytes = new TextEncoder().encode(snippet);
   const words = (from, to) => new TextDecoder().decode(bytes.subarray(from, to));

@@ -47,7 +47,7 @@ function resumeBox(id) {
   return el('form.composer', { onsubmit: resume }, words, el('div.row', null, el('span.grow'), el('button.primary', { type: 'submit', test: 'resume' }, 'Resume')));
 }
 
-/// Goes to what happened at a time: entries are in the order of time, so halving finds it.
+// Goes to what happened at a time: entries are in the order of time, so halving finds it.
 async function seek(transcript, time) {
   let [low, high] = [0, transcript.entries.total];
   const wanted = Date.parse(time);

@@ -2,7 +2,7 @@
 
 import { get, path } from './api.js';
 import { barChart, dayChart } from './chart.js';
-import { el, fill } from './dom.js';
+import { el, fill, select } from './dom.js';
 import { empty, load } from './states.js';
 import { clip, folder, money, short, whole } from './words.js';
 
@@ -20,8 +20,7 @@ class UsagePage {
     const said = (name, otherwise) => query.get(name) ?? otherwise;
     this.chosen = { range: said('range', '30d'), measure: said('measure', 'cost'), stack: said('stack', 'model'), by: said('by', 'day') };
     this.body = el('div.usage');
-    const pick = (name, words, values) => el('select', { test: name, 'aria-label': words, onchange: (event) => this.choose(name, event.target.value) },
-      Object.entries(values).map(([value, label]) => el('option', { value, selected: value === this.chosen[name] }, label)));
+    const pick = (name, words, values) => select(name, words, Object.entries(values), this.chosen[name], (value) => this.choose(name, value));
     this.csv = el('a.button', { test: 'csv', download: 'usage.csv' }, 'CSV');
     fill(stage, el('header.page-head', null, el('h1', null, 'Usage'), el('div.filters', null, pick('range', 'Range', RANGES), pick('measure', 'What is shown', MEASURES), pick('stack', 'Stacked', STACKS), this.csv)), this.body);
     this.tableBy = pick('by', 'Table by', TABLES);
@@ -75,8 +74,9 @@ class UsagePage {
   }
 
   totals({ total }) {
-    const figure = (name, number, title) => el('div.figure', { test: 'total', data: { name }, title }, el('b', null, number), el('span', null, name));
-    return el('div.figures', null, figure('cost', money(total.costUsd ?? 0)), figure('tokens', short(total.totalTokens), whole(total.totalTokens)), figure('input', short(total.inputTokens), whole(total.inputTokens)), figure('output', short(total.outputTokens), whole(total.outputTokens)), figure('cache read', short(total.cacheReadTokens), whole(total.cacheReadTokens)), figure('cache written', short(total.cacheWriteTokens), whole(total.cacheWriteTokens)), figure('replies', whole(total.replies)));
+    const figure = (name, number, words = short) => el('div.figure', { test: 'total', data: { name }, title: whole(number) }, el('b', null, words(number ?? 0)), el('span', null, name));
+    const tokens = [['tokens', 'total'], ['input', 'input'], ['output', 'output'], ['cache read', 'cacheRead'], ['cache written', 'cacheWrite']];
+    return el('div.figures', null, figure('cost', total.costUsd, money), tokens.map(([name, field]) => figure(name, total[`${field}Tokens`])), figure('replies', total.replies));
   }
 
   unpriced({ unpriced, pricesOf }) {
@@ -93,7 +93,7 @@ class UsagePage {
 
 const panel = (name, content) => el('section.panel', null, el('h2', null, name), content);
 
-/// Models as series of a chart, the largest first.
+// Models as series of a chart, the largest first.
 function byModel(rows) {
   const series = new Map();
   for (const row of rows) {
@@ -105,7 +105,7 @@ function byModel(rows) {
   return [...series.values()];
 }
 
-/// All days from the first to the last, also those without use.
+// All days from the first to the last, also those without use.
 function everyDay(keys) {
   const sorted = [...keys].sort();
   const days = [];
