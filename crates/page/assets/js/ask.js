@@ -1,6 +1,6 @@
 // Answering what an agent asks: allow once, for the session, decline with a reason; questions with choices or own words.
 
-import { part, post } from './api.js';
+import { get, part, post } from './api.js';
 import { button, el, fill } from './dom.js';
 import { refuse, toast } from './shell.js';
 import { clip } from './words.js';
@@ -21,6 +21,20 @@ export function askForm(session, request) {
   const build = request.questions?.length ? buildQuestions : buildApproval;
   build(form, request, send);
   return form;
+}
+
+// A request that is not shown elsewhere: what it is about, and what answers it.
+export function askBox(session, request) {
+  const { title, command, changes, reason } = request;
+  const what = command || changes?.map((change) => change.path).join('\n');
+  return el('div.ask-box', null, el('p.asked', null, clip(title || reason || 'It asks something', 300)),
+    what && what !== title && el('pre.asked-what', null, what.slice(0, 2000)), askForm(session, request));
+}
+
+// What a session asks, and nobody has answered.
+export async function openAsks(session) {
+  const { approvals } = await get(`/api/sessions/${part(session)}/approvals`).catch(() => ({ approvals: [] }));
+  return approvals;
 }
 
 async function sendAnswer(form, session, request, answer) {

@@ -1,7 +1,7 @@
 // One session on the board. It changes in place; what it asks can be answered here.
 
-import { get, part, post } from './api.js';
-import { askForm } from './ask.js';
+import { part, post } from './api.js';
+import { askBox, openAsks } from './ask.js';
 import { button, el, fill, mark, spoken, text } from './dom.js';
 import { attempt } from './shell.js';
 import { ago, clip, elapsed, folder, moment, money, short, standing, ticking } from './words.js';
@@ -64,12 +64,9 @@ export class CardView {
     this.asked = key;
     if (!key) return void fill(this.asks);
     fill(this.asks, el('p.asked', null, clip(card.waitingFor || 'It asks something', 300)));
-    const { approvals } = await get(`/api/sessions/${part(card.id)}/approvals`).catch(() => ({ approvals: [] }));
-    if (this.asked !== key || !approvals.length) return;
-    const [first] = approvals;
-    const what = first.command || first.changes?.map((change) => change.path).join('\n');
-    fill(this.asks, el('p.asked', null, clip(first.title || card.waitingFor, 300)), what && what !== first.title && el('pre.asked-what', null, what.slice(0, 1000)),
-      askForm(card.id, first), approvals.length > 1 && el('p.quiet', null, `and ${approvals.length - 1} more`));
+    const open = await openAsks(card.id);
+    if (this.asked !== key || !open.length) return;
+    fill(this.asks, askBox(card.id, open[0]), open.length > 1 && el('p.quiet', null, `and ${open.length - 1} more`));
   }
 
   async archive() {

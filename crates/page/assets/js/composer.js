@@ -1,6 +1,7 @@
 // The box below a session: follow-ups (at once, or when the turn is over), interrupt, cancel, models, modes, options.
 
 import { agents, part, post } from './api.js';
+import { askBox } from './ask.js';
 import { button, el, fill, select, spoken, text } from './dom.js';
 import { attempt, toast } from './shell.js';
 import { clip } from './words.js';
@@ -15,10 +16,11 @@ export class Composer {
     this.quit = button('.danger', 'cancel', () => this.cancel(), 'End session');
     this.selectors = el('div.selectors');
     this.waiting = el('div.held', { test: 'held' });
+    this.forms = el('div.forms');
     this.asks = button('.asks-away', 'asks');
     for (const one of [this.hold, this.stop, this.quit, this.asks]) one.hidden = true;
-    this.node = el('form.composer', { test: 'composer', onsubmit: (event) => this.submit(event) }, this.asks, this.waiting, this.box,
-      el('div.row', null, this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send));
+    this.node = el('div.composer', { test: 'composer' }, this.forms, this.asks, this.waiting,
+      el('form', { onsubmit: (event) => this.submit(event) }, this.box, el('div.row', null, this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send)));
   }
 
   update(card, choices) {
@@ -65,6 +67,10 @@ export class Composer {
     this.asks.hidden = count === 0;
     text(this.asks, `${count === 1 ? 'A request waits' : `${count} requests wait`} for your answer. Show`);
     this.asks.onclick = act;
+  }
+
+  showForms(open) {
+    fill(this.forms, open.map((request) => askBox(this.id, request)));
   }
 
   typed() {

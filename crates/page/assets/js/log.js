@@ -44,7 +44,7 @@ function resumeBox(id) {
     if (made) go(`/s/${part(made.id)}`);
   };
   words.addEventListener('keydown', (event) => event.key === 'Enter' && !event.shiftKey && !event.isComposing && resume(event));
-  return el('form.composer', { onsubmit: resume }, words, el('div.row', null, el('span.grow'), el('button.primary', { type: 'submit', test: 'resume' }, 'Resume')));
+  return el('div.composer', null, el('form', { onsubmit: resume }, words, el('div.row', null, el('span.grow'), el('button.primary', { test: 'resume' }, 'Resume'))));
 }
 
 // Goes to what happened at a time: entries are in the order of time, so halving finds it.

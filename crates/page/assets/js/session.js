@@ -1,6 +1,7 @@
 // The page of a session: what happens, what it asks, and ways to steer it. Live.
 
 import { get, part, path } from './api.js';
+import { openAsks } from './ask.js';
 import { Composer } from './composer.js';
 import { el, fill } from './dom.js';
 import { Facts } from './facts.js';
@@ -58,6 +59,7 @@ class SessionPage {
     this.transcript.open(page);
     if (place !== undefined) this.transcript.list.seek(place);
     this.announced = new Set(this.asks().map((entry) => entry.n));
+    this.showFar();
     here(this.shortcuts());
     this.follow(page.seq);
   }
@@ -107,8 +109,20 @@ class SessionPage {
     return open.sort((a, b) => a.n - b.n);
   }
 
+  // What is asked further up than the entries that are loaded is asked above the box.
+  async showFar() {
+    const known = this.asks().map((entry) => entry.request.id);
+    const { activity, approvals = 0 } = this.card;
+    const key = activity === 'waiting' && approvals > known.length ? `${approvals} ${known}` : '';
+    if (key === this.far) return;
+    this.far = key;
+    const open = key ? await openAsks(this.id) : [];
+    if (this.far === key) this.composer.showForms(open.filter((one) => !known.includes(one.id)));
+  }
+
   tellAsks() {
     const open = this.asks();
+    this.showFar();
     for (const entry of open) {
       if (this.announced.has(entry.n)) continue;
       this.announced.add(entry.n);
