@@ -27,8 +27,8 @@ export function askForm(session, request) {
 export function askBox(session, request) {
   const { title, command, changes, reason } = request;
   const what = command || changes?.map((change) => change.path).join('\n');
-  return el('div.ask-box', null, el('p.asked', null, clip(title || reason || 'It asks something', 300)),
-    what && what !== title && el('pre.asked-what', null, what.slice(0, 2000)), askForm(session, request));
+  return el('div.ask-box', el('p.asked', clip(title || reason || 'It asks something', 300)),
+    what && what !== title && el('pre.asked-what', what.slice(0, 2000)), askForm(session, request));
 }
 
 // What a session asks, and nobody has answered.
@@ -77,7 +77,7 @@ function buildApproval(form, request, send) {
     reason.focus();
   };
   reason.addEventListener('keydown', (event) => event.key === 'Escape' && (row.hidden = true));
-  fill(form, el('div.row', null, buttons), row);
+  fill(form, el('div.row', buttons), row);
   form.press = (key) => press(form, key);
 }
 
@@ -85,7 +85,7 @@ function wayButton(form, way, key, hook, send) {
   const label = way.kind === 'allow_once' || way.kind === 'reject' || !way.label ? WORDS[way.kind] : way.label;
   const isNo = way.decision === 'decline';
   const act = () => (isNo && key ? form.askReason() : send({ decision: way.decision, option: way.id }));
-  const made = button(way.decision === 'accept' ? '.primary' : '', hook, act, clip(label, 80), key && el('kbd', null, key));
+  const made = button(way.decision === 'accept' ? '.primary' : '', hook, act, clip(label, 80), key && el('kbd', key));
   made.title = way.label ?? '';
   if (key) made.dataset.key = key;
   return made;
@@ -121,9 +121,9 @@ function buildQuestions(form, request, send) {
   const parts = questions.map((question) => questionPart(question, answers.get(question.id), choose, () => (number += 1)));
   const submit = (!isQuick || questions.some(takesOwn)) && el('button.primary', { test: 'answer' }, 'Answer');
   form.addEventListener('submit', give);
-  const skip = button('', 'decline', () => send({ decision: 'decline' }), 'Decline to answer', el('kbd', null, 'd'));
+  const skip = button('', 'decline', () => send({ decision: 'decline' }), 'Decline to answer', el('kbd', 'd'));
   skip.dataset.key = 'd';
-  fill(form, parts, el('div.row', null, submit, skip));
+  fill(form, parts, el('div.row', submit, skip));
   form.press = (key) => press(form, key);
 }
 
@@ -132,14 +132,14 @@ const takesOwn = (question) => question.free_text || !question.choices?.length;
 function questionPart(question, answer, choose, count) {
   const choices = (question.choices ?? []).map((choice) => {
     const number = count();
-    const made = button('.choice', 'choice', () => choose(question, choice, made), number < 10 && el('kbd', null, String(number)),
-      el('span', null, clip(choice.label, 200), choice.description && el('small', null, clip(choice.description, 400))));
+    const made = button('.choice', 'choice', () => choose(question, choice, made), number < 10 && el('kbd', String(number)),
+      el('span', clip(choice.label, 200), choice.description && el('small', clip(choice.description, 400))));
     Object.assign(made.dataset, { label: choice.label, key: number });
     made.setAttribute('aria-pressed', 'false');
     return made;
   });
   const own = takesOwn(question)
     && el('input', { test: 'own-answer', type: question.secret ? 'password' : 'text', autocomplete: 'off', placeholder: choices.length ? 'Or in your own words' : 'Your answer', 'aria-label': clip(question.question, 200), oninput: (event) => (answer.own = event.target.value) });
-  return el('fieldset', null, el('legend', null, question.header && el('small', null, clip(question.header, 80)), clip(question.question, 2000)),
-    choices.length > 0 && el('div.choices', null, choices), own);
+  return el('fieldset', el('legend', question.header && el('small', clip(question.header, 80)), clip(question.question, 2000)),
+    choices.length > 0 && el('div.choices', choices), own);
 }

@@ -42,7 +42,7 @@ class Board {
       clearTimeout(timer);
       timer = setTimeout(() => this.refine('text', search.value.trim()), 200);
     });
-    return el('header.page-head', null, el('h1', null, 'Board'), el('div.filters', null, search, this.lists, bell()));
+    return el('header.page-head', el('h1', 'Board'), el('div.filters', search, this.lists, bell()));
   }
 
   column(name) {
@@ -179,7 +179,7 @@ class Board {
   showEmpty() {
     if (this.filter.agent || this.filter.project || this.filter.text) return void empty(this.note, 'No session fits these filters.');
     empty(this.note, 'No agent is at work yet.', el('a.button.primary', { href: '/new' }, 'Start a session'),
-      add(el('p.quiet'), 'Or in a terminal: ', el('code', null, 'switchboard run AGENT "PROMPT"')));
+      add(el('p.quiet'), 'Or in a terminal: ', el('code', 'switchboard run AGENT "PROMPT"')));
   }
 
   async loadMore() {

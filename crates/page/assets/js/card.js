@@ -18,8 +18,8 @@ export class CardView {
     this.state = el('span.sr');
     this.away = button('.plain.away', 'card-archive', () => this.archive(), mark('archive'), spoken('Archive'));
     this.node = el('article.card', { test: 'card', data: { id: card.id } },
-      el('header', null, el('span.dot', { 'aria-hidden': 'true' }), this.state, this.agent, this.project, this.time),
-      el('h3', null, this.title), this.doing, this.asks, el('footer', null, this.cost, this.away));
+      el('header', el('span.dot', { 'aria-hidden': 'true' }), this.state, this.agent, this.project, this.time),
+      el('h3', this.title), this.doing, this.asks, el('footer', this.cost, this.away));
     this.update(card);
   }
 
@@ -63,10 +63,10 @@ export class CardView {
     if (key === this.asked) return;
     this.asked = key;
     if (!key) return void fill(this.asks);
-    fill(this.asks, el('p.asked', null, clip(card.waitingFor || 'It asks something', 300)));
+    fill(this.asks, el('p.asked', clip(card.waitingFor || 'It asks something', 300)));
     const open = await openAsks(card.id);
     if (this.asked !== key || !open.length) return;
-    fill(this.asks, askBox(card.id, open[0]), open.length > 1 && el('p.quiet', null, `and ${open.length - 1} more`));
+    fill(this.asks, askBox(card.id, open[0]), open.length > 1 && el('p.quiet', `and ${open.length - 1} more`));
   }
 
   async archive() {

@@ -12,7 +12,7 @@ export function combobox({ id, test, value, placeholder, complete }) {
   input.addEventListener('focus', () => look(box));
   input.addEventListener('blur', () => close(box));
   input.addEventListener('keydown', (event) => key(box, event));
-  return { input, node: el('div.combobox', null, input, list) };
+  return { input, node: el('div.combobox', input, list) };
 }
 
 async function look(box) {

@@ -20,7 +20,7 @@ export class Composer {
     this.asks = button('.asks-away', 'asks');
     for (const one of [this.hold, this.stop, this.quit, this.asks]) one.hidden = true;
     this.node = el('div.composer', { test: 'composer' }, this.forms, this.asks, this.waiting,
-      el('form', { onsubmit: (event) => this.submit(event) }, this.box, el('div.row', null, this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send)));
+      el('form', { onsubmit: (event) => this.submit(event) }, this.box, el('div.row', this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send)));
   }
 
   update(card, choices) {
@@ -114,7 +114,7 @@ export class Composer {
       this.held = this.held.filter((one) => one !== words);
       this.showHeld();
     };
-    fill(this.waiting, this.held.map((words) => el('span.chip', null, `After this turn: ${clip(words, 80)}`,
+    fill(this.waiting, this.held.map((words) => el('span.chip', `After this turn: ${clip(words, 80)}`,
       button('.plain', 'unhold', () => drop(words), '✕', spoken('Do not send')))));
   }
 

@@ -1,13 +1,13 @@
 // Making elements. `safe` is the only place where text becomes HTML, and only text that the server made safe.
 
-// `el("p.note", { test: "empty" }, "text", child)`: an element with classes, properties and children.
-export function el(spec, props, ...kids) {
+// `el("p.note", { test: "empty" }, "text", child)`: an element with classes, properties (or none) and children.
+export function el(spec, ...parts) {
   const [tag, ...classes] = spec.split('.');
   const node = document.createElement(tag);
   if (classes.length) node.className = classes.join(' ');
-  for (const [name, value] of Object.entries(props ?? {})) put(node, name, value);
-  add(node, kids);
-  return node;
+  const props = parts[0]?.constructor === Object ? parts.shift() : {};
+  for (const [name, value] of Object.entries(props)) put(node, name, value);
+  return add(node, parts);
 }
 
 function put(node, name, value) {
@@ -52,7 +52,7 @@ export function select(test, label, values, chosen, act) {
   return el('select', { test, 'aria-label': label, title: label, onchange: (event) => act?.(event.target.value) }, options);
 }
 
-export const spoken = (words) => el('span.sr', null, words);
+export const spoken = (words) => el('span.sr', words);
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -17,9 +17,9 @@ export class Facts {
     this.tokens = el('span', { test: 'tokens' });
     this.cost = el('span', { test: 'cost' });
     this.context = el('span.context', { test: 'context', hidden: true });
-    this.node = el('header.session-head', null,
-      el('div.row', null, el('a.plain.back', { href: '/', 'aria-label': 'To the board' }, mark('back')), this.title, this.state, this.menu()),
-      el('div.facts', null, this.line, this.time, this.tokens, this.cost, this.context));
+    this.node = el('header.session-head',
+      el('div.row', el('a.plain.back', { href: '/', 'aria-label': 'To the board' }, mark('back')), this.title, this.state, this.menu()),
+      el('div.facts', this.line, this.time, this.tokens, this.cost, this.context));
     this.ticker = setInterval(() => this.tick(), 1000);
   }
 
@@ -34,7 +34,7 @@ export class Facts {
     const parts = [card.agentType, card.model, card.project || folder(card.workingDirectory)].filter(Boolean);
     if (this.parts !== parts.join()) {
       this.parts = parts.join();
-      fill(this.line, parts.map((words) => el('span', null, clip(words, 80))));
+      fill(this.line, parts.map((words) => el('span', clip(words, 80))));
       this.line.title = `${card.workingDirectory}\nbegun ${moment(card.createdAt)}`;
     }
     const { tokens } = card;
@@ -90,8 +90,8 @@ export class Facts {
         go(`/s/${part(made.id)}`);
       }
     };
-    const dialog = show('Fork', el('p.quiet', null, 'A copy goes on from here, under an id of its own. This session stays as it is.'), words,
-      el('div.row', null, button('.primary', 'fork-start', start, 'Start the copy')));
+    const dialog = show('Fork', el('p.quiet', 'A copy goes on from here, under an id of its own. This session stays as it is.'), words,
+      el('div.row', button('.primary', 'fork-start', start, 'Start the copy')));
     words.addEventListener('keydown', (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && start());
     words.focus();
   }
@@ -105,8 +105,8 @@ export class Facts {
       dialog.close();
       if (await attempt(() => remove(this.address), 'Deleted')) go('/');
     };
-    const dialog = show('Delete this session?', el('p', null, 'Its log is deleted for good. If it runs, it is ended first.'),
-      el('div.row', null, button('.danger', 'delete-sure', sure, 'Delete'), button('', 'keep', () => dialog.close(), 'Keep it')));
+    const dialog = show('Delete this session?', el('p', 'Its log is deleted for good. If it runs, it is ended first.'),
+      el('div.row', button('.danger', 'delete-sure', sure, 'Delete'), button('', 'keep', () => dialog.close(), 'Keep it')));
   }
 
   end() {

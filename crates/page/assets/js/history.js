@@ -21,7 +21,7 @@ class HistoryPage {
       this.timer = setTimeout(() => this.refine(name, event.target.value.trim()), 250);
     };
     this.agents = select('filter-agent', 'Agent', [['', 'All agents']], '', (value) => this.refine('agent', value));
-    fill(stage, el('header.page-head', null, el('h1', null, 'History'),
+    fill(stage, el('header.page-head', el('h1', 'History'),
       el('form.filters', { role: 'search', onsubmit: (event) => event.preventDefault() },
         el('input.wide-field', { type: 'search', test: 'history-search', 'data-search': true, 'aria-label': 'Search everything that was said', placeholder: 'Search everything: words, "phrases", begin*', value: this.filter.q, oninput: type('q') }),
         this.agents,
@@ -72,7 +72,7 @@ class HistoryPage {
 
   showHits({ hits, more }) {
     if (!hits.length) return empty(this.results, 'Nothing was found.');
-    return fill(this.results, el('ol.logs', { test: 'hits' }, hits.map(hitItem)), more && el('p.quiet', null, 'There is more: say more words, or fewer sessions.'));
+    return fill(this.results, el('ol.logs', { test: 'hits' }, hits.map(hitItem)), more && el('p.quiet', 'There is more: say more words, or fewer sessions.'));
   }
 
   step(by) {
@@ -93,7 +93,7 @@ function logItem(log) {
   return el('li.log', { test: 'log', data: { id: log.id } },
     el('a.log-title', { href: address(log.id, log.switchboard), test: 'log-title' }, clip(log.title || log.prompt || log.id, 200)),
     el('time', { title: moment(log.updated ?? log.began) }, ago(log.updated ?? log.began)),
-    el('p.facts', { title: log.project }, facts.filter(Boolean).map((words) => el('span', null, clip(words, 60)))));
+    el('p.facts', { title: log.project }, facts.filter(Boolean).map((words) => el('span', clip(words, 60)))));
 }
 
 function hitItem(hit) {
@@ -101,7 +101,7 @@ function hitItem(hit) {
   return el('li.log', { test: 'hit', data: { session: hit.session } },
     el('a.snippet', { href: path(`/h/${part(hit.session)}`, { at: hit.at }) }, marked(hit.snippet, hit.marks)),
     el('time', { title: moment(hit.at) }, ago(hit.at)),
-    el('p.facts', { title: hit.project }, facts.filter(Boolean).map((words) => el('span', null, clip(words, 60)))));
+    el('p.facts', { title: hit.project }, facts.filter(Boolean).map((words) => el('span', clip(words, 60)))));
 }
 
 // A text with what was found highlighted. Marks count bytes.
@@ -112,7 +112,7 @@ export function marked(snippet, marks) {
   let at = 0;
   for (const [from, to] of [...(marks ?? [])].sort((a, b) => a[0] - b[0])) {
     if (from < at) continue;
-    parts.push(words(at, from), el('mark', null, words(from, to)));
+    parts.push(words(at, from), el('mark', words(from, to)));
     at = to;
   }
   return [...parts, words(at)];

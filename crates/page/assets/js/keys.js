@@ -40,8 +40,8 @@ function escape(event) {
 }
 
 export function help() {
-  const row = ({ keys, does }) => el('tr', null, el('td', null, keys.split(' ').map((key) => el('kbd', null, key.replace(',', '')))), el('td', null, does));
-  const table = (name, rows) => rows.length > 0 && el('table', null, el('caption', null, name), el('tbody', null, rows.map(row)));
+  const row = ({ keys, does }) => el('tr', el('td', keys.split(' ').map((key) => el('kbd', key.replace(',', '')))), el('td', does));
+  const table = (name, rows) => rows.length > 0 && el('table', el('caption', name), el('tbody', rows.map(row)));
   show('Keyboard shortcuts', table('This page', page), table('Everywhere', GLOBAL));
 }
 
@@ -49,7 +49,7 @@ export function help() {
 export function show(heading, ...content) {
   const dialog = document.getElementById('dialog');
   const close = button('.plain', 'close', () => dialog.close(), '✕', spoken('Close'));
-  fill(dialog, el('header', null, el('h2', null, heading), close), el('div.dialog-body', null, content));
+  fill(dialog, el('header', el('h2', heading), close), el('div.dialog-body', content));
   if (!dialog.open) dialog.showModal();
   return dialog;
 }

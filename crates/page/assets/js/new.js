@@ -27,11 +27,11 @@ class NewPage {
     this.folder = combobox({ id: 'folder', test: 'folder', value: this.last.folder ?? page.folders?.[0] ?? page.defaults?.workingDirectory ?? '', placeholder: '/absolute/path', complete: (words) => this.complete(words) });
     this.project = el('input', { id: 'project', test: 'project', type: 'text', value: this.last.project ?? '', placeholder: 'the folder’s name' });
     this.stay = el('input', { type: 'checkbox', test: 'stay', checked: this.last.stay ?? false });
-    this.start = el('button.primary', { test: 'start' }, 'Start', el('kbd', null, 'Ctrl Enter'));
+    this.start = el('button.primary', { test: 'start' }, 'Start', el('kbd', 'Ctrl Enter'));
     this.form = el('form.new', { test: 'new-form', onsubmit: (event) => this.submit(event), onkeydown: (event) => this.key(event) },
-      el('h1', null, 'New session'), this.agents(wanted),
+      el('h1', 'New session'), this.agents(wanted),
       field('Prompt', this.prompt), field('Folder', this.folder.node, 'folder'), this.own,
-      el('div.row', null, el('label.check', null, this.stay, 'Stay open for more prompts when the turn is over'), el('span.grow'), this.start));
+      el('div.row', el('label.check', this.stay, 'Stay open for more prompts when the turn is over'), el('span.grow'), this.start));
     fill(stage, this.form);
     this.choose(wanted);
     here([{ keys: 'Escape', does: 'leave the field', act: () => {} }]);
@@ -39,12 +39,12 @@ class NewPage {
   }
 
   agents(wanted) {
-    const radio = (agent) => el('label.agent-choice', null,
+    const radio = (agent) => el('label.agent-choice',
       el('input', { type: 'radio', name: 'agent', value: agent.id, test: 'agent', checked: agent === wanted, onchange: () => this.choose(agent) }),
-      el('span', null, el('b', null, agent.title), el('small', null, about(agent))));
-    const missing = this.missing.length > 0 && el('details.missing', null, el('summary', null, `${this.missing.length} not ready`),
-      el('ul', null, this.missing.map((agent) => el('li', { test: 'agent-missing', data: { id: agent.id } }, el('b', null, agent.title), ` ${agent.state === 'tooOld' ? `is too old${agent.version ? ` (${agent.version})` : ''}` : 'is not installed'}`, (agent.hint ?? agent.install) && el('code', null, agent.hint ?? agent.install)))));
-    return el('fieldset.agents', null, el('legend', null, 'Agent'), el('div.agent-choices', null, this.usable.map(radio)), missing);
+      el('span', el('b', agent.title), el('small', about(agent))));
+    const missing = this.missing.length > 0 && el('details.missing', el('summary', `${this.missing.length} not ready`),
+      el('ul', this.missing.map((agent) => el('li', { test: 'agent-missing', data: { id: agent.id } }, el('b', agent.title), ` ${agent.state === 'tooOld' ? `is too old${agent.version ? ` (${agent.version})` : ''}` : 'is not installed'}`, (agent.hint ?? agent.install) && el('code', agent.hint ?? agent.install)))));
+    return el('fieldset.agents', el('legend', 'Agent'), el('div.agent-choices', this.usable.map(radio)), missing);
   }
 
   // The settings that the agent has, as it was last seen.
@@ -128,5 +128,5 @@ function ownChoice(option, chosen) {
 }
 
 function field(label, control, id) {
-  return el('div.field', null, el('label', { for: id ?? control.id }, label), control);
+  return el('div.field', el('label', { for: id ?? control.id }, label), control);
 }

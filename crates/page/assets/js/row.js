@@ -18,7 +18,7 @@ export class Row {
     this.time = el('span.time');
     this.state = el('span.sr');
     this.head = el('header.line');
-    this.main = el('div.main', null, this.head);
+    this.main = el('div.main', this.head);
     this.node = el('article.entry', { test: 'entry', tabindex: '-1', data: { n: entry.n, kind: entry.kind } }, this.gutter, this.main);
     this.build(entry);
     this.update(entry);
@@ -26,7 +26,7 @@ export class Row {
 
   build(entry) {
     this.fold = button('.fold', 'fold', () => this.page.fold(entry.n), mark('chevron'), spoken('Fold'));
-    const tools = el('span.tools', null,
+    const tools = el('span.tools',
       tool('copy', 'Copy', () => this.page.copy(this.entry, this.node)),
       tool('raw', 'Native record', () => this.page.raw(this.entry)));
     add(this.gutter, mark(entry.kind));

@@ -29,20 +29,20 @@ export function failed(place, problem, retry) {
   if (problem.status === 401) return signedOut(place);
   if (!('status' in problem)) console.error(problem);
   const again = retry && button('', 'retry', retry, 'Try again');
-  const hint = problem.hint && el('p.quiet', null, problem.hint);
+  const hint = problem.hint && el('p.quiet', problem.hint);
   const name = problem.status === 404 ? 'Not found' : 'That did not work';
-  return fill(place, el('section.state', { test: 'error', role: 'alert' }, el('h1', null, name), el('p', null, problem.message), hint, again));
+  return fill(place, el('section.state', { test: 'error', role: 'alert' }, el('h1', name), el('p', problem.message), hint, again));
 }
 
 export function empty(place, words, ...more) {
-  return fill(place, el('section.state', { test: 'empty' }, el('p', null, words), more));
+  return fill(place, el('section.state', { test: 'empty' }, el('p', words), more));
 }
 
 // Whoever has no token sees how to get in, and nothing else.
 export function signedOut(place) {
   document.body.classList.add('outside');
-  const code = (words) => el('code', null, words);
-  return fill(place, el('section.state', { test: 'signed-out', role: 'alert' }, el('h1', null, 'You are signed out'),
+  const code = (words) => el('code', words);
+  return fill(place, el('section.state', { test: 'signed-out', role: 'alert' }, el('h1', 'You are signed out'),
     add(el('p'), 'Open the link that ', code('switchboard serve'), ' printed when it started. It signs this browser in.'),
     add(el('p.quiet'), 'Programs send the token, which ', code('switchboard token'), ' prints.'),
     button('', 'retry', () => location.reload(), 'Try again')));

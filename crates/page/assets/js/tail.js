@@ -33,7 +33,7 @@ export class Tail {
   put(words) {
     if (!this.last) {
       this.last = document.createTextNode('');
-      this.node.append(el('span.piece', null, this.last));
+      this.node.append(el('span.piece', this.last));
     }
     const room = FULL - this.last.length;
     if (words.length <= room) return void this.last.appendData(words);

@@ -165,13 +165,13 @@ export class Transcript {
 
   // The events of an entry as they are, with what the agent said.
   async raw(entry) {
-    const place = el('div.raw', null, el('p.quiet', null, 'Loading…'));
+    const place = el('div.raw', el('p.quiet', 'Loading…'));
     show(`${KINDS[entry.kind] ?? 'Entry'} ${entry.n}: native record`, place);
     try {
       const { events, next } = await get(`${this.address}/entries/${entry.n}/raw`);
-      fill(place, events.map(rawEvent), next && el('p.quiet', null, 'There are more; the export as JSON lines has all.'));
+      fill(place, events.map(rawEvent), next && el('p.quiet', 'There are more; the export as JSON lines has all.'));
     } catch (problem) {
-      fill(place, el('p', null, problem.message));
+      fill(place, el('p', problem.message));
     }
   }
 
@@ -197,5 +197,5 @@ function rawEvent(event) {
   const { native, ...rest } = event;
   const name = `${event.seq ?? ''} ${event.kind ?? ''}`;
   const code = (value) => el('pre.code', { tabindex: '0' }, typeof value === 'string' ? value : JSON.stringify(value, null, 1));
-  return el('details', { open: true, test: 'raw-event' }, el('summary', null, name), native !== undefined && [el('h3', null, 'As the agent said it'), code(native)], el('h3', null, 'Event'), code(rest));
+  return el('details', { open: true, test: 'raw-event' }, el('summary', name), native !== undefined && [el('h3', 'As the agent said it'), code(native)], el('h3', 'Event'), code(rest));
 }
