@@ -2,7 +2,8 @@
 
 export class Problem extends Error {
   constructor(status, { detail, title, hint, code } = {}) {
-    super(detail ?? title ?? 'the server did not answer');
+    const words = detail ?? title ?? 'the server did not answer';
+    super(words.charAt(0).toUpperCase() + words.slice(1));
     this.status = status;
     this.hint = hint;
     this.code = code;

@@ -162,10 +162,14 @@ export class List {
     this.lastTop = this.scroller.scrollTop;
   }
 
-  scrolled() {
+  isAtEnd() {
     const { scrollTop, scrollHeight } = this.scroller;
-    const isAtEnd = scrollTop + this.view >= scrollHeight - 4;
-    if (isAtEnd && this.rows.has(this.heights.length - 1)) this.isStuck = true;
+    return scrollTop + this.view >= scrollHeight - 4 && this.rows.has(this.heights.length - 1);
+  }
+
+  scrolled() {
+    const { scrollTop } = this.scroller;
+    if (this.isAtEnd()) this.isStuck = true;
     else if (scrollTop < this.lastTop - 1) this.isStuck = false;
     this.lastTop = scrollTop;
     this.update();
@@ -190,10 +194,10 @@ export class List {
     const { scrollTop } = this.scroller;
     const fits = top >= scrollTop + 8 && top + Math.min(height, this.view * 0.6) <= scrollTop + this.view - 8;
     if (!toTop && row && fits) return;
-    this.isStuck = false;
     const place = toTop || top < scrollTop || height > this.view * 0.6 ? top - 8 : top + height - this.view + 24;
     this.scroller.scrollTop = place;
     this.lastTop = this.scroller.scrollTop;
+    this.isStuck = this.isAtEnd();
     this.update();
   }
 
