@@ -1,0 +1,3 @@
+//! The scenarios, by what they are about.
+
+pub mod entry;
