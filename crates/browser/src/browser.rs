@@ -95,6 +95,11 @@ impl Browser {
         Ok(self.ask(self.session()?.new_tab())?)
     }
 
+    /// Goes back to the page before.
+    pub fn back(&self) -> anyhow::Result<()> {
+        Ok(self.ask(self.session()?.back())?)
+    }
+
     /// Looks at a tab.
     pub fn look_at(&self, window: &WindowHandle) -> anyhow::Result<()> {
         if self.shown.borrow().as_ref() != Some(window) {

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
-use thirtyfour::{WebElement, WindowHandle};
+use thirtyfour::{Key, WebElement, WindowHandle};
 
 use crate::browser::Browser;
 
@@ -23,6 +23,18 @@ const LOOK: Duration = Duration::from_millis(25);
 const FIND: &str = "const [css, text] = arguments; \
     return [...document.querySelectorAll(css)].find(it => it.checkVisibility({visibilityProperty: true}) \
         && (!text || (it.innerText ?? it.textContent).includes(text))) ?? null";
+
+/// A selector in which `@name` is what the page calls by that name for tests.
+pub fn selector(css: &str) -> String {
+    let mut parts = css.split('@');
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
+        let (name, rest) = part.split_at_checked(end).unwrap_or((part, ""));
+        whole.push_str(&format!("[data-test=\"{name}\"]{rest}"));
+    }
+    whole
+}
 
 /// A tab.
 #[derive(Clone)]
@@ -115,7 +127,7 @@ impl Tab {
     fn element(&self, css: &str, text: &str) -> anyhow::Result<Option<WebElement>> {
         self.show()?;
         let session = self.browser.session()?;
-        let found = self.browser.ask(session.execute(FIND, vec![json!(css), json!(text)]))?;
+        let found = self.browser.ask(session.execute(FIND, vec![json!(selector(css)), json!(text)]))?;
         if found.json().is_null() { Ok(None) } else { Ok(Some(found.element()?)) }
     }
 
@@ -143,14 +155,14 @@ impl Tab {
     /// The text of everything of the kind, also where it is out of sight.
     pub fn texts(&self, css: &str) -> anyhow::Result<Vec<String>> {
         let script = "return [...document.querySelectorAll(arguments[0])].map(it => it.textContent)";
-        let texts = self.js(script, &[json!(css)])?;
+        let texts = self.js(script, &[json!(selector(css))])?;
         let texts = texts.as_array().context("no list")?;
         Ok(texts.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect())
     }
 
     /// How many there are.
     pub fn count(&self, css: &str) -> anyhow::Result<u64> {
-        let count = self.js("return document.querySelectorAll(arguments[0]).length", &[json!(css)])?;
+        let count = self.js("return document.querySelectorAll(arguments[0]).length", &[json!(selector(css))])?;
         count.as_u64().context("no count")
     }
 
@@ -193,12 +205,17 @@ impl Tab {
         Ok(self.browser.ask(chain.perform())?)
     }
 
-    /// Presses a key while others are held down.
-    pub fn chord(&self, held: thirtyfour::Key, key: impl Into<char>) -> anyhow::Result<()> {
+    /// Presses a key that is no letter.
+    pub fn key(&self, key: &Key) -> anyhow::Result<()> {
+        self.press(&key.value().to_string())
+    }
+
+    /// Presses a key while another is held down.
+    pub fn chord(&self, held: &Key, key: &Key) -> anyhow::Result<()> {
         self.show()?;
-        let held = char::from(held);
-        let chain = self.browser.session()?.action_chain().key_down(held).send_keys(key.into().to_string());
-        Ok(self.browser.ask(chain.key_up(held).perform())?)
+        let (held, key) = (held.value(), key.value());
+        let chain = self.browser.session()?.action_chain().key_down(held).key_down(key).key_up(key).key_up(held);
+        Ok(self.browser.ask(chain.perform())?)
     }
 
     /// Does something to an element; what moves or is covered in this moment is tried again.
@@ -233,5 +250,16 @@ impl Tab {
         let wishes = json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
         self.command("Network.enable", json!({}))?;
         self.command("Network.emulateNetworkConditions", wishes).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::selector;
+
+    #[test]
+    fn names_of_the_page_become_selectors() {
+        assert_eq!(selector("@entry[data-kind=user] > p"), "[data-test=\"entry\"][data-kind=user] > p");
+        assert_eq!(selector("ol @log-title, p"), "ol [data-test=\"log-title\"], p");
     }
 }

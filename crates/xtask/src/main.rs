@@ -2,6 +2,7 @@
 //! and in the test kit.
 
 mod bench;
+mod browser;
 mod clis;
 mod fmt;
 mod fuzz;
@@ -45,6 +46,7 @@ enum Command {
     Fuzz(fuzz::Fuzz),
     Soak(soak::Soak),
     Live(live::Live),
+    Browser(browser::Browser),
     Stage(stage::Stage),
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Live(args) => live::run(&args),
+        Command::Browser(args) => browser::run(&args),
         Command::Stage(args) => stage::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Floor(args) => bench::floor::run(&args),
