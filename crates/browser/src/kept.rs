@@ -8,7 +8,9 @@ use crate::trial::Trial;
 pub fn keep(trial: &Trial, folder: &Path) {
     drop(fs::create_dir_all(folder));
     for (number, tab) in trial.tabs.borrow().iter().enumerate() {
-        drop(tab.picture(&folder.join(format!("tab-{number}.png"))));
+        if let Ok(png) = tab.png() {
+            drop(fs::write(folder.join(format!("tab-{number}.png")), png));
+        }
         if let Ok(source) = tab.source() {
             drop(fs::write(folder.join(format!("tab-{number}.html")), source));
         }

@@ -3,9 +3,12 @@
 
 mod browser;
 mod kept;
+mod measure;
+mod pictures;
 mod play;
 mod scenarios;
 mod server;
+mod soak;
 mod tab;
 mod table;
 mod trial;
@@ -30,6 +33,9 @@ struct Line {
 #[derive(Subcommand)]
 enum Command {
     Scenarios(play::Scenarios),
+    Pictures(pictures::Pictures),
+    Measure(measure::Measure),
+    Soak(soak::Soak),
 }
 
 /// Where the programs are.
@@ -67,6 +73,9 @@ fn main() -> ExitCode {
     }
     let done = match line.command {
         Command::Scenarios(args) => play::run(&args),
+        Command::Pictures(args) => pictures::run(&args),
+        Command::Measure(args) => measure::run(&args),
+        Command::Soak(args) => soak::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,8 +2,6 @@
 //! and nothing waits for ever.
 
 use std::{
-    fs,
-    path::Path,
     rc::Rc,
     thread,
     time::{Duration, Instant},
@@ -227,10 +225,9 @@ impl Tab {
     }
 
     /// A picture of what is shown.
-    pub fn picture(&self, file: &Path) -> anyhow::Result<()> {
+    pub fn png(&self) -> anyhow::Result<Vec<u8>> {
         self.show()?;
-        let png = self.browser.ask(self.browser.session()?.screenshot_as_png())?;
-        Ok(fs::write(file, png)?)
+        Ok(self.browser.ask(self.browser.session()?.screenshot_as_png())?)
     }
 
     /// Sets the size of what is shown: of a phone, say.

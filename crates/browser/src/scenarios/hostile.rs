@@ -74,10 +74,13 @@ pub fn words(trial: &Trial) -> anyhow::Result<()> {
     let says = quoted.iter().map(|bait| format!("say {bait}\nrun cat page => {bait}\n"));
     let named = BAITS.iter().filter(|bait| !bait.contains('\n')).take(12);
     let named = named.map(|bait| {
-        format!("run {bait}\nedit {bait}\nplan {bait}\nsubagent {bait}\nsearch {bait}\nretry {bait}\nmcp {bait} {bait}\n")
+        format!(
+            "run {bait}\nedit {bait}\nplan {bait}\nsubagent {bait}\nsearch {bait}\nretry {bait}\nmcp {bait} {bait}\n"
+        )
     });
     let script: String = says.chain(named).collect();
-    let end = "approve <img src=x onerror=window.__pwned=19>\nask <b onclick=x>Which?</b> | <i>one</i> | two\ntext the end";
+    let end =
+        "approve <img src=x onerror=window.__pwned=19>\nask <b onclick=x>Which?</b> | <i>one</i> | two\ntext the end";
     let id = trial.perform(&format!("{script}{end}"))?;
     let tab = trial.tab(&format!("/s/{id}"))?;
     let board = trial.tab("/")?;

@@ -40,7 +40,7 @@ pub fn searched(trial: &Trial) -> anyhow::Result<()> {
 /// The chart says a number on hover, the table has the truth, and the file has the table.
 pub fn counted(trial: &Trial) -> anyhow::Result<()> {
     let truth = logs(trial)?;
-    let tab = trial.tab("/usage?since=2000-01-01")?;
+    let tab = trial.tab("/usage?range=")?;
     tab.see("@chart[data-chart] @bar, @chart @bar", "")?;
     let total = truth.all.total();
     let shown = tab.until_js(
