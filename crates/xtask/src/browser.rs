@@ -3,12 +3,13 @@
 
 use std::{path::PathBuf, process::Command};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 
 use crate::{
+    isolation::Isolation,
     place::Place,
-    process::{build_folder, is_root, is_there, output, program, run as run_program},
+    process::{build_folder, cargo, is_root, is_there, output, program, run as run_program},
     say,
     steps::Outcome,
 };
@@ -53,8 +54,9 @@ fn scenarios(only: &str, jobs: usize) -> anyhow::Result<Outcome> {
         Ok(found) => found,
         Err(why) => return Ok(Outcome::NotRun(why)),
     };
-    let mut browser = place.program("switchboard-browser", &["scenarios", "--only", only, "--jobs", &jobs.to_string()])?;
-    found.tell(&mut browser, &crate::place::built("switchboard"));
+    let mut browser =
+        place.program("switchboard-browser", &["scenarios", "--only", only, "--jobs", &jobs.to_string()])?;
+    found.tell(&mut browser, "debug");
     browser.arg("--kept").arg(build_folder().join("browser"));
     run_program(&mut browser).map(|()| Outcome::Passed)
 }
@@ -79,11 +81,22 @@ impl Found {
         Some(Self { browser: BROWSERS.iter().find_map(|name| path(name))?, driver: path(DRIVER)? })
     }
 
-    /// Says where they are.
-    pub fn tell(&self, command: &mut Command, switchboard: &std::path::Path) {
+    /// Says where they are, and Switchboard's program of a build.
+    fn tell(&self, command: &mut Command, build: &str) {
         command.arg("--chromium").arg(&self.browser).arg("--chromedriver").arg(&self.driver);
-        command.arg("--switchboard").arg(switchboard);
+        command.arg("--switchboard").arg(build_folder().join(build).join("switchboard"));
     }
+}
+
+/// The program with the browser, without the agents, for a command of it; not started yet. Switchboard is the release.
+pub fn released(words: &[&str]) -> anyhow::Result<Command> {
+    let found = Found::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
+    let isolation = Isolation::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
+    run_program(&mut cargo(&["build", "--quiet", "--release", "--package", "switchboard-cli"]))?;
+    run_program(&mut cargo(&["build", "--quiet", "--package", "switchboard-browser"]))?;
+    let mut command = isolation.program(&build_folder().join("debug/switchboard-browser"), words);
+    found.tell(&mut command, "release");
+    Ok(command)
 }
 
 /// Where a program is.

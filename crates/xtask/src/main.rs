@@ -14,6 +14,7 @@ mod npm;
 mod place;
 mod process;
 mod schemathesis;
+mod screenshots;
 mod snapshots;
 mod soak;
 mod stage;
@@ -47,6 +48,7 @@ enum Command {
     Soak(soak::Soak),
     Live(live::Live),
     Browser(browser::Browser),
+    Screenshots(screenshots::Screenshots),
     Stage(stage::Stage),
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Command::Soak(args) => soak::run(&args),
         Command::Live(args) => live::run(&args),
         Command::Browser(args) => browser::run(&args),
+        Command::Screenshots(args) => screenshots::run(&args),
         Command::Stage(args) => stage::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Floor(args) => bench::floor::run(&args),
