@@ -25,7 +25,7 @@ pub fn figures(trial: &Trial, runs: u32) -> anyhow::Result<Value> {
     trial.server.borrow_mut().restart(&trial.stage)?;
     let first = opened(trial, &tab, &id)?;
     let again = (0..runs.max(1)).map(|_| opened(trial, &tab, &id)).collect::<anyhow::Result<Vec<_>>>();
-    Ok(json!({ "events": view["events"], "first_ms": first, "again_ms": median(&mut again?),
+    Ok(json!({ "session_events": view["events"], "first_ms": first, "again_ms": median(&mut again?),
         "elements": tab.count("*")? }))
 }
 

@@ -43,7 +43,7 @@ const ROWS: &[Row] = &[
     ("stream", "nodes", "nodes of the page", 1.0, "", None),
     ("stream", "nodes_growth", "more meanwhile", 1.0, "", Some(2_000.0)),
     ("stream", "server_mb", "memory of the server", 1.0, "MB", None),
-    ("open", "events", "events of the long session", 1.0, "", None),
+    ("open", "session_events", "events of the long session", 1.0, "", None),
     ("open", "first_ms", "its end is shown, after a restart", 1.0, "ms", Some(1_000.0)),
     ("open", "again_ms", "its end is shown, again", 1.0, "ms", Some(300.0)),
     ("open", "elements", "elements of its page", 1.0, "", Some(4_000.0)),
