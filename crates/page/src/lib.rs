@@ -2,6 +2,7 @@
 //! becomes a body (`body`), and the events of a session become entries in an order that never changes (`sheet`). The
 //! files of the page itself lie in `assets`. Pure: no clock, no file, no socket.
 
+pub mod assets;
 pub mod body;
 pub mod html;
 pub mod sheet;

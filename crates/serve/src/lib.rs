@@ -3,7 +3,7 @@
 //! * [`Service`] is the state and what can be done, whatever wire it is asked on.
 //! * `api/` is the table of operations over HTTP; [`Service::router`] and [`openapi::document`] are made of it.
 //! * [`harness`] is a client's connection on which it runs threads, over any wire that has lines.
-//! * `logs/` is what agents left on this machine.
+//! * `logs/` is what agents left on this machine. `page/` is what people see in a browser.
 //! * [`guard`] decides who may ask for what, [`listen`] accepts connections and ends them, [`private`] is the socket that
 //!   every process with sessions has.
 //! * [`acp`] is another wire: an editor's, over lines.
@@ -25,6 +25,7 @@ mod logs;
 pub mod metrics;
 pub mod openapi;
 pub mod order;
+mod page;
 mod pages;
 mod private;
 pub mod problem;

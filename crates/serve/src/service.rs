@@ -27,6 +27,7 @@ use crate::{
     feed::{Begin, Feeds, Reader},
     logs::{self, Archive},
     metrics::Metrics,
+    page::{Desks, Ledger, Watch},
     view::SessionView,
 };
 
@@ -70,6 +71,9 @@ struct Inner {
     offers: Offers,
     rooms: Rooms,
     logs: Archive,
+    desks: Desks,
+    ledger: Ledger,
+    watch: Watch,
     started: Instant,
     serves: bool,
     places: Arc<Semaphore>,
@@ -109,7 +113,23 @@ impl Service {
         let started = Instant::now();
         let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
         let metrics = Metrics::new();
-        Self(Arc::new(Inner { setup, metrics, agents, feeds, offers, rooms, logs, started, serves, places }))
+        let (desks, ledger) = (Desks::default(), Ledger::new(&setup.data));
+        let watch = Watch::new((setup.machine.now)().as_micros().to_string());
+        Self(Arc::new(Inner {
+            setup,
+            metrics,
+            agents,
+            feeds,
+            offers,
+            rooms,
+            logs,
+            desks,
+            ledger,
+            watch,
+            started,
+            serves,
+            places,
+        }))
     }
 
     /// The place of one session among those that may run here at once.
@@ -168,6 +188,21 @@ impl Service {
     /// The logs of all agents.
     pub(crate) fn logs(&self) -> &Archive {
         &self.0.logs
+    }
+
+    /// The entries of the sessions that somebody looks at.
+    pub(crate) fn desks(&self) -> &Desks {
+        &self.0.desks
+    }
+
+    /// What every session has used.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    /// The board as it changes.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.0.watch
     }
 
     /// What time it is.

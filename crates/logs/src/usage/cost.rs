@@ -2,7 +2,7 @@
 
 use super::{
     prices::{Price, Prices},
-    sums::{Sums, pico},
+    sums::{Sums, dollars, pico},
 };
 use crate::{Entry, Ledger, Name};
 
@@ -55,5 +55,21 @@ impl<'a> Costs<'a> {
         let price = self.prices.price(self.ledger.name(model));
         *slot = Looked::Up(price);
         price
+    }
+}
+
+impl Prices {
+    /// What one reply costs by the price of its model, in dollars; nothing if that is not known.
+    #[must_use]
+    pub fn cost(&self, usage: &switchboard_event::Usage) -> Option<f64> {
+        let sums = Sums {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write_5m,
+            cache_write_1h: usage.cache_write_1h,
+            ..Sums::default()
+        };
+        self.price(usage.model.as_deref()?).map(|price| dollars(price.cost(&sums)))
     }
 }

@@ -1,16 +1,16 @@
 // Asking the server. Every refusal becomes a `Problem` with words for people.
 
-/// Something that the server refused, or that did not reach it.
 export class Problem extends Error {
   constructor(status, { detail, title, hint, code } = {}) {
-    super(detail ?? title ?? 'the server did not answer');
+    const words = detail ?? title ?? 'the server did not answer';
+    super(words.charAt(0).toUpperCase() + words.slice(1));
     this.status = status;
     this.hint = hint;
     this.code = code;
   }
 }
 
-/// A path with its query; what is empty is left out.
+// A path with its query; what is empty is left out.
 export function path(address, query = {}) {
   const said = Object.entries(query).filter(([, value]) => value != null && value !== '');
   return said.length ? `${address}?${new URLSearchParams(said)}` : address;
@@ -48,10 +48,9 @@ export async function post(address, body) {
 
 export const remove = (address) => send('DELETE', address);
 
-/// One part of a path.
 export const part = (words) => encodeURIComponent(words);
 
-/// Something that is asked for once and then remembered, unless it fails.
+// Something that is asked for once and then remembered, unless it fails.
 export function once(make) {
   let kept;
   return () => (kept ??= make().catch((error) => {
@@ -60,7 +59,6 @@ export function once(make) {
   }));
 }
 
-/// The agents of this machine, by name.
 export const agents = once(async () => {
   const { agents } = await get('/api/agents');
   return new Map(agents.map((agent) => [agent.id, agent]));

@@ -1,32 +1,30 @@
 // Browser notifications, for whoever wants them: only while the page is not looked at.
 
-import { el, mark, spoken } from './dom.js';
+import { button, mark, spoken } from './dom.js';
 import { go } from './router.js';
 import { recall, remember, toast } from './shell.js';
 
 const isOn = () => recall('notify', false) && 'Notification' in window && Notification.permission === 'granted';
 
-/// The switch.
 export function bell() {
   if (!('Notification' in window)) return null;
-  const button = el('button.plain', { type: 'button', test: 'notify', onclick: () => toggle(button) }, mark('bell'), spoken('Notify me when something waits'));
-  show(button);
-  return button;
+  const made = button('.plain', 'notify', () => toggle(made), mark('bell'), spoken('Notify me when something waits'));
+  show(made);
+  return made;
 }
 
-function show(button) {
-  button.setAttribute('aria-pressed', String(isOn()));
-  button.title = isOn() ? 'Notifications are on' : 'Notify me when something waits';
+function show(made) {
+  made.setAttribute('aria-pressed', String(isOn()));
+  made.title = isOn() ? 'Notifications are on' : 'Notify me when something waits';
 }
 
-async function toggle(button) {
+async function toggle(made) {
   if (isOn()) remember('notify', false);
   else if ((await Notification.requestPermission()) === 'granted') remember('notify', true);
   else toast('The browser does not allow notifications for this page', { bad: true });
-  show(button);
+  show(made);
 }
 
-/// Notifies that a session waits.
 export function ring(card, words) {
   if (!isOn() || document.visibilityState === 'visible') return;
   const note = new Notification(`${card.agentType} needs you`, { body: words, tag: card.id, icon: '/static/icon.svg' });

@@ -2,7 +2,7 @@
 
 import { get, path } from './api.js';
 import { CardView } from './card.js';
-import { add, el, fill, text } from './dom.js';
+import { add, button, el, fill, select, text } from './dom.js';
 import { here } from './keys.js';
 import { ring, bell } from './bell.js';
 import { announce, connection, waits } from './shell.js';
@@ -10,7 +10,7 @@ import { empty, load } from './states.js';
 import { follow } from './stream.js';
 import { COLUMNS, clip } from './words.js';
 
-/// So many cards of a column are shown at first.
+// So many cards of a column are shown at first.
 const SHOWN = 60;
 
 export function open(stage, _, query) {
@@ -35,41 +35,36 @@ class Board {
   }
 
   head() {
-    const change = (name) => (event) => this.refine(name, event.target.value);
-    this.agents = el('select', { test: 'filter-agent', 'aria-label': 'Agent', onchange: change('agent') });
-    this.projects = el('select', { test: 'filter-project', 'aria-label': 'Project', onchange: change('project') });
+    this.lists = el('span.row');
     const search = el('input', { type: 'search', test: 'filter-text', 'aria-label': 'Search prompts and titles', placeholder: 'Search  /', value: this.filter.text, 'data-search': true });
     let timer;
     search.addEventListener('input', () => {
       clearTimeout(timer);
       timer = setTimeout(() => this.refine('text', search.value.trim()), 200);
     });
-    return el('header.page-head', null, el('h1', null, 'Board'), el('div.filters', null, search, this.agents, this.projects, bell()));
+    return el('header.page-head', el('h1', 'Board'), el('div.filters', search, this.lists, bell()));
   }
 
   column(name) {
     const count = el('span.count', { test: 'column-count' }, '0');
     const cards = el('div.cards');
-    const rest = el('button.plain.rest', { type: 'button', hidden: true, onclick: () => { this.most[name] = (this.most[name] ?? SHOWN) + 200; this.arrange(); } });
+    const rest = button('.plain.rest', 'rest', () => {
+      this.most[name] = (this.most[name] ?? SHOWN) + 200;
+      this.arrange();
+    });
     const id = `column-${name}`;
     const section = el('section.column', { test: 'column', data: { column: name }, 'aria-labelledby': id }, el('h2', { id }, el('span.dot', { 'aria-hidden': 'true' }), COLUMNS[name], count), cards, rest);
     return Object.assign(section, { cards, count, rest });
   }
 
   start() {
-    this.stream = follow({ address: () => '/api/page/board/stream', hear: (message) => this.hear(message), lost: (isLost) => this.lost(isLost) });
-    return this.load();
-  }
-
-  load() {
     this.columns.hidden = true;
     return load(this.note, () => get('/api/page/board', this.filter), (page) => this.show(page));
   }
 
-  /// After a lost connection the board is read again: streams of the board have no memory.
-  lost(isLost) {
-    connection(this, isLost);
-    if (!isLost) this.refresh();
+  // The stream goes on where the page ends, and after a lost connection where it ended.
+  follow(after) {
+    this.stream ??= follow({ after, address: (at) => path('/api/page/board/stream', { after: at }), hear: (message) => this.hear(message), lost: (isLost) => connection(this, isLost) });
   }
 
   async refresh() {
@@ -82,10 +77,20 @@ class Board {
     this.columns.hidden = false;
     this.cards = new Map(page.cards.map((card) => [card.id, card]));
     this.next = page.next;
-    options(this.agents, 'All agents', page.agents, this.filter.agent);
-    options(this.projects, 'All projects', page.projects, this.filter.project);
-    this.isLoaded = true;
+    this.showLists(page);
     this.arrange();
+    if (!this.isOver) this.follow(page.at);
+  }
+
+  showLists({ agents = [], projects = [] }) {
+    const key = JSON.stringify([agents, projects, this.filter]);
+    if (key === this.listed) return;
+    this.listed = key;
+    const list = (name, label, all, values) => {
+      const known = [...new Set([...values.map((value) => value.id ?? value), this.filter[name]])].filter(Boolean);
+      return select(`filter-${name}`, label, [['', all], ...known.map((value) => [value, value])], this.filter[name], (value) => this.refine(name, value));
+    };
+    fill(this.lists, list('agent', 'Agent', 'All agents', agents), list('project', 'Project', 'All projects', projects));
   }
 
   hear({ op, card, id }) {
@@ -98,7 +103,7 @@ class Board {
   flush() {
     const news = this.pending;
     this.pending = new Map();
-    if (this.isOver || !this.isLoaded) return;
+    if (this.isOver) return;
     for (const [id, card] of news) {
       const before = this.cards.get(id);
       if (card && this.fits(card)) {
@@ -121,7 +126,7 @@ class Board {
     return !card.archived && (!agent || card.agentType === agent) && (!project || card.project === project || card.projectId === project) && (!words || said.includes(words.toLowerCase()));
   }
 
-  /// Puts every card into its column and order; cards that are already there are not touched.
+  // Puts every card into its column and order; cards that are already there are not touched.
   arrange() {
     const columns = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, []]));
     for (const card of this.cards.values()) (columns[card.column] ?? columns.running).push(card);
@@ -132,7 +137,7 @@ class Board {
     this.columns.hidden = isEmpty;
     if (isEmpty) this.showEmpty();
     else this.note.replaceChildren();
-    fill(this.more, this.next && el('button', { type: 'button', test: 'more', onclick: () => this.loadMore() }, 'Show older sessions'));
+    fill(this.more, this.next && button('', 'more', () => this.loadMore(), 'Show older sessions'));
   }
 
   arrangeColumn(section, cards) {
@@ -163,7 +168,7 @@ class Board {
     return known;
   }
 
-  /// A card that has moved to another column is dropped only from the old one.
+  // A card that has moved to another column is dropped only from the old one.
   drop(id, view, section) {
     if (!view || (section && view.node.parentElement !== section.cards)) return;
     if (section && this.cards.get(id)?.column !== section.dataset.column && this.cards.has(id)) return void view.node.remove();
@@ -174,7 +179,7 @@ class Board {
   showEmpty() {
     if (this.filter.agent || this.filter.project || this.filter.text) return void empty(this.note, 'No session fits these filters.');
     empty(this.note, 'No agent is at work yet.', el('a.button.primary', { href: '/new' }, 'Start a session'),
-      add(el('p.quiet'), 'Or in a terminal: ', el('code', null, 'switchboard run AGENT "PROMPT"')));
+      add(el('p.quiet'), 'Or in a terminal: ', el('code', 'switchboard run AGENT "PROMPT"')));
   }
 
   async loadMore() {
@@ -218,15 +223,6 @@ class Board {
   end() {
     this.isOver = true;
     clearInterval(this.ticker);
-    this.stream.close();
+    this.stream?.close();
   }
-}
-
-function options(select, all, values, chosen) {
-  const names = (values ?? []).map((value) => value.id ?? value);
-  if (chosen && !names.includes(chosen)) names.push(chosen);
-  const key = names.join('\n') + chosen;
-  if (select.dataset.key === key) return;
-  select.dataset.key = key;
-  fill(select, el('option', { value: '' }, all), names.map((name) => el('option', { value: name, selected: name === chosen }, clip(name, 60))));
 }

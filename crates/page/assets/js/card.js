@@ -1,8 +1,8 @@
 // One session on the board. It changes in place; what it asks can be answered here.
 
-import { get, part, post } from './api.js';
-import { askForm } from './ask.js';
-import { el, fill, mark, spoken, text } from './dom.js';
+import { part, post } from './api.js';
+import { askBox, openAsks } from './ask.js';
+import { button, el, fill, mark, spoken, text } from './dom.js';
 import { attempt } from './shell.js';
 import { ago, clip, elapsed, folder, moment, money, short, standing, ticking } from './words.js';
 
@@ -16,10 +16,10 @@ export class CardView {
     this.asks = el('div.card-asks', { test: 'card-waiting' });
     this.cost = el('span', { test: 'card-cost' });
     this.state = el('span.sr');
-    this.away = el('button.plain.away', { type: 'button', test: 'card-archive', title: 'Archive', onclick: () => this.archive() }, mark('archive'), spoken('Archive'));
+    this.away = button('.plain.away', 'card-archive', () => this.archive(), mark('archive'), spoken('Archive'));
     this.node = el('article.card', { test: 'card', data: { id: card.id } },
-      el('header', null, el('span.dot', { 'aria-hidden': 'true' }), this.state, this.agent, this.project, this.time),
-      el('h3', null, this.title), this.doing, this.asks, el('footer', null, this.cost, this.away));
+      el('header', el('span.dot', { 'aria-hidden': 'true' }), this.state, this.agent, this.project, this.time),
+      el('h3', this.title), this.doing, this.asks, el('footer', this.cost, this.away));
     this.update(card);
   }
 
@@ -56,20 +56,17 @@ export class CardView {
     this.time.title = `begun ${moment(card.createdAt)}${took}`;
   }
 
-  /// What is asked is looked up once for each thing that is asked.
+  // What is asked is looked up once for each thing that is asked.
   async showAsks() {
     const { card } = this;
     const key = card.column === 'waiting' ? `${card.waitingFor}|${card.approvals}` : '';
     if (key === this.asked) return;
     this.asked = key;
     if (!key) return void fill(this.asks);
-    fill(this.asks, el('p.asked', null, clip(card.waitingFor || 'It asks something', 300)));
-    const { approvals } = await get(`/api/sessions/${part(card.id)}/approvals`).catch(() => ({ approvals: [] }));
-    if (this.asked !== key || !approvals.length) return;
-    const [first] = approvals;
-    const what = first.command || first.changes?.map((change) => change.path).join('\n');
-    fill(this.asks, el('p.asked', null, clip(first.title || card.waitingFor, 300)), what && what !== first.title && el('pre.asked-what', null, what.slice(0, 1000)),
-      askForm(card.id, first), approvals.length > 1 && el('p.quiet', null, `and ${approvals.length - 1} more`));
+    fill(this.asks, el('p.asked', clip(card.waitingFor || 'It asks something', 300)));
+    const open = await openAsks(card.id);
+    if (this.asked !== key || !open.length) return;
+    fill(this.asks, askBox(card.id, open[0]), open.length > 1 && el('p.quiet', `and ${open.length - 1} more`));
   }
 
   async archive() {

@@ -3,13 +3,14 @@
 import { el, fill, svg } from './dom.js';
 import { clip } from './words.js';
 
-const WIDTH = 960;
+// A narrow screen gets a narrow drawing, so that its words stay legible.
+const WIDTH = innerWidth < 640 ? 400 : 960;
 const HEIGHT = 240;
 const LEFT = 56;
 const BOTTOM = 22;
 const COLOURS = 7;
 
-/// Days with one bar each, stacked by series: `{ name, days: Map(day → row) }`.
+// Days with one bar each, stacked by series: `{ name, days: Map(day → row) }`.
 export function dayChart({ name, days, series, value, words }) {
   const sum = ({ days: rows }) => [...rows.values()].reduce((all, row) => all + value(row), 0);
   const sorted = [...series].sort((a, b) => sum(b) - sum(a));
@@ -23,15 +24,14 @@ export function dayChart({ name, days, series, value, words }) {
   const columns = days.map((day) => ({ key: day, parts: parts(day) }));
   for (const column of columns) column.value = column.parts.reduce((all, one) => all + one.value, 0);
   const top = nice(Math.max(...columns.map((column) => column.value), 0));
-  const names = parts(days[0]).map((one) => el('span', null, el('i', { class: `c${one.colour}` }), clip(one.name, 40)));
+  const names = parts(days[0]).map((one) => el('span', el('i', { class: `c${one.colour}` }), clip(one.name, 40)));
   const tip = el('p.tip', { test: 'tip', 'aria-live': 'polite' });
   const chart = svg('svg', { class: 'chart', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': `By day, ${days[0]} to ${days[days.length - 1]}`, test: 'chart', 'data-chart': name }, grid(top, words), bars(columns, top, words, tip), ticks(days));
   chart.addEventListener('keydown', (event) => roam(event, chart));
   chart.addEventListener('pointerleave', () => fill(tip));
-  return el('div', null, tip, chart, el('div.legend', null, names));
+  return el('div', tip, chart, el('div.legend', names));
 }
 
-/// A round number above another one.
 function nice(most) {
   if (most <= 0) return 1;
   const unit = 10 ** Math.floor(Math.log10(most));
@@ -60,7 +60,7 @@ function bars(columns, top, words, tip) {
     });
     const said = column.parts.filter((one) => one.value > 0).map((one) => `${clip(one.name, 40)} ${words(one.value)}`);
     const label = `${column.key}: ${words(column.value)}${said.length > 1 ? ` (${said.join(', ')})` : ''}`;
-    const tell = () => fill(tip, el('b', null, `${column.key}  ${words(column.value)}`), ` ${said.length > 1 ? said.join(' · ') : ''}`);
+    const tell = () => fill(tip, el('b', `${column.key}  ${words(column.value)}`), ` ${said.length > 1 ? said.join(' · ') : ''}`);
     return svg('g', { class: 'bar', test: 'bar', 'data-key': column.key, 'data-value': column.value, role: 'img', 'aria-label': label, tabindex: i === columns.length - 1 ? 0 : -1, onpointerenter: tell, onfocus: tell },
       svg('rect', { class: 'hit', x, y: 0, width: step, height: HEIGHT - BOTTOM }), pieces);
   });
@@ -68,11 +68,10 @@ function bars(columns, top, words, tip) {
 
 function ticks(days) {
   const step = (WIDTH - LEFT) / days.length;
-  const each = Math.max(1, Math.ceil(days.length / 8));
+  const each = Math.max(1, Math.ceil(days.length / (WIDTH / 110)));
   return days.map((day, i) => i % each === 0 && svg('text', { class: 'axis', x: LEFT + (i + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, day.slice(5)));
 }
 
-/// Arrows go from bar to bar.
 function roam(event, chart) {
   const by = { ArrowRight: 1, ArrowLeft: -1, Home: -1e6, End: 1e6 }[event.key];
   if (!by) return;
@@ -85,12 +84,11 @@ function roam(event, chart) {
   next.focus();
 }
 
-/// Rows with one bar each.
 export function barChart({ name, rows, value, words, label = (key) => key }) {
   const sorted = [...rows].sort((a, b) => value(b) - value(a)).slice(0, 12);
   const top = Math.max(...sorted.map(value), 0) || 1;
   return el('div.rows', { test: 'chart', data: { chart: name }, role: 'list' }, sorted.map((row) => {
     const bar = svg('svg', { class: 'row-bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('rect', { class: 'c0', width: (value(row) / top) * 100, height: 8 }));
-    return el('div.bar-row', { role: 'listitem', test: 'bar', tabindex: '0', title: `${row.key}: ${words(value(row))}`, data: { key: row.key, value: value(row) }, 'aria-label': `${clip(row.key, 80)}: ${words(value(row))}` }, el('span', null, clip(label(row.key), 60)), bar, el('b', null, words(value(row))));
+    return el('div.bar-row', { role: 'listitem', test: 'bar', tabindex: '0', title: `${row.key}: ${words(value(row))}`, data: { key: row.key, value: value(row) }, 'aria-label': `${clip(row.key, 80)}: ${words(value(row))}` }, el('span', clip(label(row.key), 60)), bar, el('b', words(value(row))));
   }));
 }

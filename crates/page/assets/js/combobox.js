@@ -3,7 +3,7 @@
 import { el, fill } from './dom.js';
 import { clip } from './words.js';
 
-/// `complete(words)` gives a list of texts, maybe later.
+// `complete(words)` gives a list of texts, maybe later.
 export function combobox({ id, test, value, placeholder, complete }) {
   const list = el('ul.options', { id: `${id}-list`, role: 'listbox', hidden: true });
   const input = el('input', { id, test, value, placeholder, type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list' });
@@ -12,7 +12,7 @@ export function combobox({ id, test, value, placeholder, complete }) {
   input.addEventListener('focus', () => look(box));
   input.addEventListener('blur', () => close(box));
   input.addEventListener('keydown', (event) => key(box, event));
-  return { input, node: el('div.combobox', null, input, list) };
+  return { input, node: el('div.combobox', input, list) };
 }
 
 async function look(box) {

@@ -1,7 +1,8 @@
 // The box below a session: follow-ups (at once, or when the turn is over), interrupt, cancel, models, modes, options.
 
 import { agents, part, post } from './api.js';
-import { el, fill, text } from './dom.js';
+import { askBox } from './ask.js';
+import { button, el, fill, select, spoken, text } from './dom.js';
 import { attempt, toast } from './shell.js';
 import { clip } from './words.js';
 
@@ -9,15 +10,17 @@ export class Composer {
   constructor(id) {
     Object.assign(this, { id, address: `/api/sessions/${part(id)}`, held: [] });
     this.box = el('textarea', { test: 'follow-up', rows: 1, 'aria-label': 'Follow-up', maxlength: 100000, oninput: () => this.typed(), onkeydown: (event) => this.key(event) });
-    this.send = el('button.primary', { type: 'submit', test: 'send' }, 'Send');
-    this.hold = el('button', { type: 'button', test: 'hold', hidden: true, onclick: () => this.keep() }, 'After this turn');
-    this.stop = el('button', { type: 'button', test: 'interrupt', hidden: true, onclick: () => this.interrupt() }, 'Interrupt');
-    this.quit = el('button.danger', { type: 'button', test: 'cancel', hidden: true, onclick: () => this.cancel() }, 'End session');
+    this.send = el('button.primary', { test: 'send' }, 'Send');
+    this.hold = button('', 'hold', () => this.keep(), 'After this turn');
+    this.stop = button('', 'interrupt', () => this.interrupt(), 'Interrupt');
+    this.quit = button('.danger', 'cancel', () => this.cancel(), 'End session');
     this.selectors = el('div.selectors');
     this.waiting = el('div.held', { test: 'held' });
-    this.asks = el('button.asks-away', { type: 'button', test: 'asks', hidden: true });
-    this.node = el('form.composer', { test: 'composer', onsubmit: (event) => this.submit(event) }, this.asks, this.waiting, this.box,
-      el('div.row', null, this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send));
+    this.forms = el('div.forms');
+    this.asks = button('.asks-away', 'asks');
+    for (const one of [this.hold, this.stop, this.quit, this.asks]) one.hidden = true;
+    this.node = el('div.composer', { test: 'composer' }, this.forms, this.asks, this.waiting,
+      el('form', { onsubmit: (event) => this.submit(event) }, this.box, el('div.row', this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send)));
   }
 
   update(card, choices) {
@@ -33,7 +36,7 @@ export class Composer {
     if (ended || !isBusy) this.release();
   }
 
-  /// Whether a prompt joins the turn or waits is up to the agent; the button says which.
+  // Whether a prompt joins the turn or waits is up to the agent; the button says which.
   async showSend(isBusy) {
     const known = await agents().catch(() => new Map());
     const way = known.get(this.card.agentType)?.abilities?.whileRunning;
@@ -42,16 +45,20 @@ export class Composer {
     text(this.send, !isBusy ? (this.card.state === 'running' ? 'Send' : 'Resume') : this.steers ? 'Steer' : 'Queue');
   }
 
-  showChoices(card, { models = [], modes = [], options = [], commands = [] }) {
-    const key = JSON.stringify([models, modes, options, card.model, card.mode, card.state]);
+  showChoices(card, { models = [], modes = [], options = [], commands = [], model, mode }) {
+    const key = JSON.stringify([models, modes, options, model, mode, card.model, card.state]);
     if (key === this.shown) return;
     this.shown = key;
     const isOpen = card.state === 'running';
     const set = (what, body) => attempt(() => post(`${this.address}/${what}`, body));
-    const model = models.length > 1 && select('session-model', 'Model', models, card.model, (value) => set('model', { model: value }));
-    const mode = modes.length > 1 && select('session-mode', 'Mode', modes, card.mode, (value) => set('mode', { mode: value }));
-    const own = options.map((option) => select('session-option', option.name, option.values ?? [], option.value, (value) => set('option', { id: option.id, value }), option.id));
-    fill(this.selectors, isOpen && [model, mode, own]);
+    const byModel = models.length > 1 && chooser('session-model', 'Model', models, model ?? card.model, (value) => set('model', { model: value }));
+    const byMode = modes.length > 1 && chooser('session-mode', 'Mode', modes, mode, (value) => set('mode', { mode: value }));
+    const own = options.map((option) => {
+      const made = chooser('session-option', option.name, option.values ?? [], option.value, (value) => set('option', { id: option.id, value }));
+      made.dataset.id = option.id;
+      return made;
+    });
+    fill(this.selectors, isOpen && [byModel, byMode, own]);
     this.names = commands.map((command) => command.name ?? command);
     this.box.title = this.names.length ? `Commands: ${clip(this.names.map((name) => `/${name}`).join(' '), 300)}` : '';
   }
@@ -60,6 +67,10 @@ export class Composer {
     this.asks.hidden = count === 0;
     text(this.asks, `${count === 1 ? 'A request waits' : `${count} requests wait`} for your answer. Show`);
     this.asks.onclick = act;
+  }
+
+  showForms(open) {
+    fill(this.forms, open.map((request) => askBox(this.id, request)));
   }
 
   typed() {
@@ -82,14 +93,14 @@ export class Composer {
     this.isSending = false;
   }
 
-  /// A line that names a command of the agent is one.
+  // A line that names a command of the agent is one.
   deliver(words) {
     const [, name, rest] = /^\/(\S+)\s*([\s\S]*)$/.exec(words) ?? [];
     if (name && this.names?.includes(name) && this.card.state === 'running') return post(`${this.address}/command`, { name, arguments: rest || undefined });
     return post(`${this.address}/prompt`, { prompt: words });
   }
 
-  /// Keeps a prompt in this page until the turn is over.
+  // Keeps a prompt in this page until the turn is over.
   keep() {
     const words = this.box.value.trim();
     if (!words) return;
@@ -103,8 +114,8 @@ export class Composer {
       this.held = this.held.filter((one) => one !== words);
       this.showHeld();
     };
-    fill(this.waiting, this.held.map((words) => el('span.chip', null, `After this turn: ${clip(words, 80)}`,
-      el('button.plain', { type: 'button', 'aria-label': 'Do not send', onclick: () => drop(words) }, '✕'))));
+    fill(this.waiting, this.held.map((words) => el('span.chip', `After this turn: ${clip(words, 80)}`,
+      button('.plain', 'unhold', () => drop(words), '✕', spoken('Do not send')))));
   }
 
   async release() {
@@ -137,9 +148,9 @@ export class Composer {
   }
 }
 
-function select(test, name, values, chosen, act, id) {
-  const known = values.some((value) => value.id === chosen);
-  const options = values.map((value) => el('option', { value: value.id, selected: value.id === chosen, title: value.description }, clip(value.name || value.id, 60)));
-  if (!known) options.unshift(el('option', { value: '', selected: true }, clip(chosen || name, 60)));
-  return el('select', { test, 'aria-label': name, title: name, data: id ? { id } : {}, onchange: (event) => event.target.value && act(event.target.value) }, options);
+// A list of what the agent offers; what is set now need not be in it.
+function chooser(test, name, offered, chosen, act) {
+  const values = offered.map((value) => [value.id, value.name || value.id]);
+  if (!offered.some((value) => value.id === chosen)) values.unshift(['', chosen || name]);
+  return select(test, name, values, chosen ?? '', (value) => value && act(value));
 }

@@ -1,13 +1,13 @@
 // Making elements. `safe` is the only place where text becomes HTML, and only text that the server made safe.
 
-/// `el("p.note", { test: "empty" }, "text", child)`: an element with classes, properties and children.
-export function el(spec, props, ...kids) {
+// `el("p.note", { test: "empty" }, "text", child)`: an element with classes, properties (or none) and children.
+export function el(spec, ...parts) {
   const [tag, ...classes] = spec.split('.');
   const node = document.createElement(tag);
   if (classes.length) node.className = classes.join(' ');
-  for (const [name, value] of Object.entries(props ?? {})) put(node, name, value);
-  add(node, kids);
-  return node;
+  const props = parts[0]?.constructor === Object ? parts.shift() : {};
+  for (const [name, value] of Object.entries(props)) put(node, name, value);
+  return add(node, parts);
 }
 
 function put(node, name, value) {
@@ -19,37 +19,43 @@ function put(node, name, value) {
   else node.setAttribute(name, value === true ? '' : value);
 }
 
-/// Adds children; nothing is added for what is null or false.
+// Adds children; nothing is added for what is null or false.
 export function add(node, ...kids) {
   for (const kid of kids.flat(Infinity)) if (kid != null && kid !== false) node.append(kid);
   return node;
 }
 
-/// Replaces what is in an element.
 export function fill(node, ...kids) {
   node.replaceChildren();
   return add(node, kids);
 }
 
-/// Adds HTML that the server made safe (the fields `title` and `html` of an entry) at the end of an element, or beside it.
+// Adds HTML that the server made safe (the fields `title` and `html` of an entry) at the end of an element, or beside it.
 export function safe(node, html, where = 'beforeend') {
   if (html) node.insertAdjacentHTML(where, html);
   return node;
 }
 
-/// Sets a text, and touches the page only if it is another one.
+// Sets a text, and touches the page only if it is another one.
 export function text(node, value) {
   const words = value ?? '';
   if (node.textContent !== words) node.textContent = words;
   return node;
 }
 
-/// Words that only screen readers say.
-export const spoken = (words) => el('span.sr', null, words);
+// A button: `button(".plain", "copy", act, "Copy")`.
+export const button = (style, test, act, ...kids) => el(`button${style}`, { type: 'button', test, onclick: act }, kids);
+
+// A list to choose from: `values` are pairs of a value and its words.
+export function select(test, label, values, chosen, act) {
+  const options = values.map(([value, words]) => el('option', { value, selected: value === chosen }, String(words).slice(0, 80)));
+  return el('select', { test, 'aria-label': label, title: label, onchange: (event) => act?.(event.target.value) }, options);
+}
+
+export const spoken = (words) => el('span.sr', words);
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/// An element of a drawing.
 export function svg(tag, props, ...kids) {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(props ?? {})) {
@@ -92,7 +98,6 @@ const MARKS = {
   folder: 'M2 4h4l1.5 1.5H14V13H2z',
 };
 
-/// A small drawing, hidden from screen readers.
 export function mark(name) {
   const path = svg('path', { d: MARKS[name] ?? MARKS.unknown });
   return svg('svg', { class: 'mark', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, path);

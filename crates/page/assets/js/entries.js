@@ -3,18 +3,17 @@
 
 import { get } from './api.js';
 
-/// So many are asked for at once.
 const PAGE = 60;
 
-/// So many entries, and so many characters of them, are kept.
+// So many entries, and so many characters of them, are kept.
 const MOST = 900;
 const MOST_TEXT = 6_000_000;
 
-/// So much of a text that grows is kept; the whole text comes when it is finished.
+// So much of a text that grows is kept; the whole text comes when it is finished.
 const TAIL = 256_000;
 
 export class Entries {
-  /// `address` is where the session's pages are; `arrived(ns)` is told what was loaded, `failed(problem)` what was not.
+  // `address` is where the session's pages are; `arrived(ns)` is told what was loaded, `failed(problem)` what was not.
   constructor(address, { arrived, failed }) {
     Object.assign(this, { address, arrived, failed, kept: new Map(), total: 0, chars: 0, asked: new Set() });
   }
@@ -23,26 +22,37 @@ export class Entries {
     return this.kept.get(n);
   }
 
-  /// Takes a page of the server.
-  take(page) {
+  // `isFirst`: the stream goes on where this page ends.
+  take(page, isFirst = false) {
     this.total = Math.max(this.total, page.total);
     for (const entry of page.entries) {
       const kept = this.kept.get(entry.n);
       // What the stream has said is newer than a page that was on its way.
-      if (!kept || kept.last <= entry.last) this.put(entry, page.seq);
+      if (kept && !kept.isFrozen && kept.last >= entry.last) continue;
+      // What grows while a page of it is made is not in step with the stream: it is read again now and then.
+      entry.isFrozen = !isFirst && Boolean(entry.live);
+      this.put(entry);
     }
   }
 
-  put(entry, seq) {
+  put(entry) {
     const old = this.kept.get(entry.n);
     this.chars += weight(entry) - (old ? weight(old) : 0);
-    entry.seen = seq;
     this.kept.set(entry.n, entry);
     this.total = Math.max(this.total, entry.n + 1);
-    return old;
   }
 
-  /// Loads what is missing of these.
+  // Whether a page with this entry is on its way.
+  isAsked(n) {
+    return this.asked.has(Math.floor(n / PAGE));
+  }
+
+  // Reads again what grows out of step.
+  thaw(ns) {
+    const frozen = ns.find((n) => this.kept.get(n)?.isFrozen);
+    if (frozen !== undefined && !this.isAsked(frozen)) this.load(Math.floor(frozen / PAGE));
+  }
+
   want(ns) {
     this.wanted = ns.filter((n) => !this.kept.has(n));
     this.next();
@@ -71,26 +81,23 @@ export class Entries {
     this.next();
   }
 
-  /// Text that was said: true if the entry is here and has it now.
-  text(n, words, seq, before) {
-    return this.said(n, seq, before, (entry) => this.grow(entry, '', (entry.tail ?? '') + words));
+  // Text that was said: true if the entry is here and has it now.
+  text(n, words) {
+    const entry = this.growing(n);
+    if (entry) this.grow(entry, '', (entry.tail ?? '') + words);
+    return Boolean(entry);
   }
 
-  /// Blocks that are finished, and what the tail is now.
-  blocks(n, html, tail, seq, before) {
-    return this.said(n, seq, before, (entry) => this.grow(entry, html, tail ?? ''));
+  // Blocks that are finished, and what the tail is now.
+  blocks(n, html, tail) {
+    const entry = this.growing(n);
+    if (entry) this.grow(entry, html, tail);
+    return Boolean(entry);
   }
 
-  said(n, seq, before, apply) {
+  growing(n) {
     const entry = this.kept.get(n);
-    if (!entry || entry.seen >= seq) return false;
-    if (entry.seen > before) {
-      // A page in the middle of what is said now: only the server can tell what is missing.
-      this.forget(n);
-      return false;
-    }
-    apply(entry);
-    return true;
+    return entry?.isFrozen ? undefined : entry;
   }
 
   grow(entry, html, tail) {
@@ -107,7 +114,7 @@ export class Entries {
     this.kept.delete(n);
   }
 
-  /// Drops what is far from these, if there is too much.
+  // Drops what is far from these, if there is too much.
   trim(near) {
     if (this.kept.size <= MOST && this.chars <= MOST_TEXT) return;
     const [first, last] = [near[0] ?? 0, near[near.length - 1] ?? 0];
@@ -115,7 +122,8 @@ export class Entries {
     far.sort((a, b) => distance(b, first, last) - distance(a, first, last));
     for (const n of far) {
       if (this.kept.size <= MOST * 0.7 && this.chars <= MOST_TEXT * 0.7) break;
-      if (!this.kept.get(n).request?.open) this.forget(n);
+      const { live, isFrozen, request } = this.kept.get(n);
+      if (!request?.open && (!live || isFrozen)) this.forget(n);
     }
   }
 

@@ -1,7 +1,7 @@
 // The head of a session's page: what it is, how it stands, what it has cost, and what can be done with all of it.
 
 import { getText, part, path, post, remove } from './api.js';
-import { el, fill, mark, spoken, text } from './dom.js';
+import { button, el, fill, mark, spoken, text } from './dom.js';
 import { show } from './keys.js';
 import { go } from './router.js';
 import { attempt, copy } from './shell.js';
@@ -17,9 +17,9 @@ export class Facts {
     this.tokens = el('span', { test: 'tokens' });
     this.cost = el('span', { test: 'cost' });
     this.context = el('span.context', { test: 'context', hidden: true });
-    this.node = el('header.session-head', null,
-      el('div.row', null, el('a.plain.back', { href: '/', 'aria-label': 'To the board' }, mark('back')), this.title, this.state, this.menu()),
-      el('div.facts', null, this.line, this.time, this.tokens, this.cost, this.context));
+    this.node = el('header.session-head',
+      el('div.row', el('a.plain.back', { href: '/', 'aria-label': 'To the board' }, mark('back')), this.title, this.state, this.menu()),
+      el('div.facts', this.line, this.time, this.tokens, this.cost, this.context));
     this.ticker = setInterval(() => this.tick(), 1000);
   }
 
@@ -34,7 +34,7 @@ export class Facts {
     const parts = [card.agentType, card.model, card.project || folder(card.workingDirectory)].filter(Boolean);
     if (this.parts !== parts.join()) {
       this.parts = parts.join();
-      fill(this.line, parts.map((words) => el('span', null, clip(words, 80))));
+      fill(this.line, parts.map((words) => el('span', clip(words, 80))));
       this.line.title = `${card.workingDirectory}\nbegun ${moment(card.createdAt)}`;
     }
     const { tokens } = card;
@@ -60,21 +60,21 @@ export class Facts {
     if (this.card) text(this.time, ticking(elapsed(this.card)));
   }
 
-  /// What can be done with the session as a whole.
   menu() {
-    const item = (test, words, act) => el('button', { type: 'button', role: 'menuitem', test, onclick: act }, words);
-    const file = (format, words) => el('a', { role: 'menuitem', test: `export-${format}`, href: path(`/api/page/sessions/${part(this.id)}/export`, { format }), download: '' }, words);
+    const item = (test, words, act) => button('', test, act, words);
+    const exported = (format) => path(`/api/page/sessions/${part(this.id)}/export`, { format });
+    const file = (format, words) => el('a', { test: `export-${format}`, href: exported(format), download: '' }, words);
     const list = el('div.menu-list', { role: 'menu', test: 'menu-list' },
       item('fork', 'Fork…', () => this.fork()),
       item('diff-switch', 'Diffs: inline or side by side', () => this.transcript()?.switchDiff()),
-      item('copy-all', 'Copy as Markdown', () => copy(getText(path(`/api/page/sessions/${part(this.id)}/export`, { format: 'markdown' })))),
+      item('copy-all', 'Copy as Markdown', () => copy(getText(exported('markdown')))),
       item('copy-link', 'Copy its id', () => copy(this.id)),
       file('markdown', 'Export as Markdown'), file('html', 'Export as HTML'), file('jsonl', 'Export as JSON lines'),
       item('archive', 'Archive', () => this.archive()),
       item('delete', 'Delete…', () => this.delete()));
     const menu = el('details.menu', { test: 'menu' }, el('summary.plain', { 'aria-label': 'More' }, mark('dots'), spoken('More')), list);
+    for (const one of list.children) one.setAttribute('role', 'menuitem');
     list.addEventListener('click', () => (menu.open = false));
-    menu.addEventListener('focusout', (event) => !menu.contains(event.relatedTarget) && event.relatedTarget && (menu.open = false));
     menu.addEventListener('keydown', (event) => moveInMenu(event, menu));
     this.away = (event) => !menu.contains(event.target) && (menu.open = false);
     document.addEventListener('click', this.away);
@@ -90,8 +90,8 @@ export class Facts {
         go(`/s/${part(made.id)}`);
       }
     };
-    const dialog = show('Fork', el('p.quiet', null, 'A copy goes on from here, under an id of its own. This session stays as it is.'), words,
-      el('div.row', null, el('button.primary', { type: 'button', test: 'fork-start', onclick: start }, 'Start the copy')));
+    const dialog = show('Fork', el('p.quiet', 'A copy goes on from here, under an id of its own. This session stays as it is.'), words,
+      el('div.row', button('.primary', 'fork-start', start, 'Start the copy')));
     words.addEventListener('keydown', (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && start());
     words.focus();
   }
@@ -105,8 +105,8 @@ export class Facts {
       dialog.close();
       if (await attempt(() => remove(this.address), 'Deleted')) go('/');
     };
-    const dialog = show('Delete this session?', el('p', null, 'Its log is deleted for good. If it runs, it is ended first.'),
-      el('div.row', null, el('button.danger', { type: 'button', test: 'delete-sure', onclick: sure }, 'Delete'), el('button', { type: 'button', onclick: () => dialog.close() }, 'Keep it')));
+    const dialog = show('Delete this session?', el('p', 'Its log is deleted for good. If it runs, it is ended first.'),
+      el('div.row', button('.danger', 'delete-sure', sure, 'Delete'), button('', 'keep', () => dialog.close(), 'Keep it')));
   }
 
   end() {

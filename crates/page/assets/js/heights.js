@@ -5,7 +5,6 @@ export class Heights {
     this.fill(values);
   }
 
-  /// Takes all heights anew.
   fill(values) {
     const room = Math.max(1024, 2 ** Math.ceil(Math.log2(values.length + 1)) * 2);
     this.length = values.length;
@@ -23,7 +22,6 @@ export class Heights {
     }
   }
 
-  /// One more at the end.
   push(height) {
     if (this.length === this.own.length) {
       const wider = new Float64Array(this.own.length * 2);
@@ -46,7 +44,7 @@ export class Heights {
     for (let i = index + 1; i <= this.own.length; i += i & -i) this.sums[i] += more;
   }
 
-  /// Where an entry begins: the sum of all before it.
+  // Where an entry begins: the sum of all before it.
   top(index) {
     let sum = 0;
     for (let i = index; i > 0; i -= i & -i) sum += this.sums[i];
@@ -57,7 +55,7 @@ export class Heights {
     return this.top(this.length);
   }
 
-  /// The entry at a distance from the beginning; the last one if it is behind all.
+  // The entry at a distance from the beginning; the last one if it is behind all.
   at(distance) {
     let index = 0;
     let left = distance;

@@ -1,16 +1,16 @@
 // Keyboard shortcuts: a page says which it has, and `?` shows them all.
 
-import { el, fill } from './dom.js';
+import { button, el, fill, spoken } from './dom.js';
 
 const GLOBAL = [];
 let page = [];
 let leader = '';
 let leaderTimer;
 
-/// Shortcuts that every page has: `{ keys, does, act }`.
+// Shortcuts that every page has: `{ keys, does, act }`.
 export const everywhere = (...shortcuts) => GLOBAL.push(...shortcuts);
 
-/// Shortcuts of the page that is shown. `act` returns false if it does not apply now.
+// Shortcuts of the page that is shown. `act` returns false if it does not apply now.
 export function here(shortcuts) {
   page = shortcuts;
 }
@@ -39,18 +39,17 @@ function escape(event) {
   page.find((one) => one.keys === 'Escape')?.act(event);
 }
 
-/// Shows all shortcuts.
 export function help() {
-  const row = ({ keys, does }) => el('tr', null, el('td', null, keys.split(' ').map((key) => el('kbd', null, key.replace(',', '')))), el('td', null, does));
-  const table = (name, rows) => rows.length > 0 && el('table', null, el('caption', null, name), el('tbody', null, rows.map(row)));
+  const row = ({ keys, does }) => el('tr', el('td', keys.split(' ').map((key) => el('kbd', key.replace(',', '')))), el('td', does));
+  const table = (name, rows) => rows.length > 0 && el('table', el('caption', name), el('tbody', rows.map(row)));
   show('Keyboard shortcuts', table('This page', page), table('Everywhere', GLOBAL));
 }
 
-/// Shows a dialog with a heading. It closes with Escape, its button or a click beside it.
+// Shows a dialog with a heading. It closes with Escape, its button or a click beside it.
 export function show(heading, ...content) {
   const dialog = document.getElementById('dialog');
-  const close = el('button.plain', { type: 'button', 'aria-label': 'Close', test: 'close', onclick: () => dialog.close() }, '✕');
-  fill(dialog, el('header', null, el('h2', null, heading), close), el('div.dialog-body', null, content));
+  const close = button('.plain', 'close', () => dialog.close(), '✕', spoken('Close'));
+  fill(dialog, el('header', el('h2', heading), close), el('div.dialog-body', content));
   if (!dialog.open) dialog.showModal();
   return dialog;
 }

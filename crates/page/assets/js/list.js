@@ -4,23 +4,23 @@
 import { el } from './dom.js';
 import { Heights } from './heights.js';
 
-/// So far beyond the viewport rows are kept ready, in pixels.
+// So far beyond the viewport rows are kept ready, in pixels.
 const BEYOND = 700;
 
-/// Longer than this browsers cannot scroll; estimates are made smaller then.
+// Longer than this browsers cannot scroll; estimates are made smaller then.
 const LONGEST = 12_000_000;
 
-/// A line of text and what surrounds an entry, roughly, in pixels.
+// A line of text and what surrounds an entry, roughly, in pixels.
 const LINE = 20;
 const FRAME = 18;
 
-/// An entry is not thought higher than this before it is seen.
+// An entry is not thought higher than this before it is seen.
 const HIGHEST = 640;
 
 const guess = (size) => (size === 0 ? 0 : Math.min(HIGHEST, FRAME + size * LINE));
 
 export class List {
-  /// `draw(n)` gives the row of an entry, `{ node, end() }`, or a stand-in; `moved()` is called when the reader moved.
+  // `draw(n)` gives the row of an entry, `{ node, end() }`, or a stand-in; `moved()` is called when the reader moved.
   constructor({ scroller, draw, moved }) {
     Object.assign(this, { scroller, draw, moved, rows: new Map(), measured: new Set(), isStuck: true, lastTop: 0 });
     this.heights = new Heights();
@@ -34,7 +34,7 @@ export class List {
     this.view = scroller.clientHeight;
   }
 
-  /// Takes how many lines each entry has; those that were seen keep what was measured.
+  // Takes how many lines each entry has; those that were seen keep what was measured.
   outline(sizes) {
     const guesses = sizes.map(guess);
     const sum = guesses.reduce((all, one) => all + one, 0);
@@ -48,24 +48,21 @@ export class List {
     else this.shift(this.heights.top(anchor) - before);
   }
 
-  /// There are so many entries now.
   grow(total, size = 2) {
     while (this.heights.length < total) this.heights.push(guess(size));
   }
 
-  /// An entry that was hidden is shown, or the other way round.
+  // An entry that was hidden is shown, or the other way round.
   reveal(n, isShown, size = 2) {
     if (isShown === this.heights.get(n) > 0) return;
     this.heights.set(n, isShown ? guess(size || 2) : 0);
     this.measured.delete(n);
   }
 
-  /// The first entry that the reader sees.
   anchor() {
     return this.heights.length ? this.heights.at(this.scroller.scrollTop) : 0;
   }
 
-  /// Which entries are near the viewport.
   near(beyond = BEYOND) {
     const top = this.scroller.scrollTop;
     const first = this.heights.at(Math.max(0, top - beyond));
@@ -75,7 +72,7 @@ export class List {
     return near;
   }
 
-  /// Shows what is near and drops what is not.
+  // Shows what is near and drops what is not.
   update() {
     this.isDue = false;
     if (this.isOver || !this.heights.length) return;
@@ -92,7 +89,7 @@ export class List {
     this.moved?.(near);
   }
 
-  /// Who is at the end sees the last ones, whatever the estimates say.
+  // Who is at the end sees the last ones, whatever the estimates say.
   last() {
     const last = [];
     let room = this.view + BEYOND;
@@ -119,7 +116,6 @@ export class List {
     this.rows.delete(n);
   }
 
-  /// Draws a row anew, in its place.
   redraw(n) {
     const row = this.rows.get(n);
     if (!row) return;
@@ -128,7 +124,7 @@ export class List {
     this.insert(n, before);
   }
 
-  /// Sets the room above and below the rows that are shown.
+  // Sets the room above and below the rows that are shown.
   place(near = [...this.rows.keys()].sort((a, b) => a - b)) {
     const first = near[0] ?? 0;
     const behind = near.length ? near[near.length - 1] + 1 : 0;
@@ -136,7 +132,7 @@ export class List {
     this.below.style.height = `${Math.max(0, this.heights.total - this.heights.top(behind))}px`;
   }
 
-  /// Rows got another size: what the reader sees stays where it is, before anything is painted.
+  // Rows got another size: what the reader sees stays where it is, before anything is painted.
   resized(changes) {
     const anchor = this.anchor();
     let shift = 0;
@@ -166,29 +162,31 @@ export class List {
     this.lastTop = this.scroller.scrollTop;
   }
 
-  scrolled() {
+  isAtEnd() {
     const { scrollTop, scrollHeight } = this.scroller;
-    const isAtEnd = scrollTop + this.view >= scrollHeight - 4;
-    if (isAtEnd && this.rows.has(this.heights.length - 1)) this.isStuck = true;
+    return scrollTop + this.view >= scrollHeight - 4 && this.rows.has(this.heights.length - 1);
+  }
+
+  scrolled() {
+    const { scrollTop } = this.scroller;
+    if (this.isAtEnd()) this.isStuck = true;
     else if (scrollTop < this.lastTop - 1) this.isStuck = false;
     this.lastTop = scrollTop;
     this.update();
   }
 
-  /// Updates with the next frame, once.
   later() {
     if (this.isDue) return;
     this.isDue = true;
     requestAnimationFrame(() => this.update());
   }
 
-  /// Goes to the end, and stays there.
   stick() {
     this.isStuck = true;
     this.update();
   }
 
-  /// Brings an entry into view: to the top, or as little as needed.
+  // Brings an entry into view: to the top, or as little as needed.
   seek(n, { toTop = true } = {}) {
     const row = this.rows.get(n);
     const top = row ? row.node.offsetTop - this.above.offsetTop : this.heights.top(n);
@@ -196,10 +194,10 @@ export class List {
     const { scrollTop } = this.scroller;
     const fits = top >= scrollTop + 8 && top + Math.min(height, this.view * 0.6) <= scrollTop + this.view - 8;
     if (!toTop && row && fits) return;
-    this.isStuck = false;
     const place = toTop || top < scrollTop || height > this.view * 0.6 ? top - 8 : top + height - this.view + 24;
     this.scroller.scrollTop = place;
     this.lastTop = this.scroller.scrollTop;
+    this.isStuck = this.isAtEnd();
     this.update();
   }
 

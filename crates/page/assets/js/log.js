@@ -26,8 +26,8 @@ function show(stage, id, address, page) {
   const facts = [log.agent ?? log.agentType, log.model, log.project ?? log.workingDirectory, moment(log.began ?? log.createdAt)];
   title(clip(name, 60));
   fill(stage, el('div.session', { test: 'transcript', data: { id } },
-    el('header.session-head', null, el('div.row', null, el('a.plain.back', { href: '/history', 'aria-label': 'To the history' }, '‹'), el('h1', { test: 'session-title' }, name), el('span.pill', null, page.kept || log.gone ? 'kept' : 'log')),
-      el('div.facts', null, el('p.facts', null, facts.filter(Boolean).map((words) => el('span', null, clip(words, 80)))))),
+    el('header.session-head', el('div.row', el('a.plain.back', { href: '/history', 'aria-label': 'To the history' }, '‹'), el('h1', { test: 'session-title' }, name), el('span.pill', page.kept || log.gone ? 'kept' : 'log')),
+      el('div.facts', el('p.facts', facts.filter(Boolean).map((words) => el('span', clip(words, 80)))))),
     body, resumeBox(log.id ?? id)));
   const transcript = new Transcript(body, address);
   transcript.open(page);
@@ -44,10 +44,10 @@ function resumeBox(id) {
     if (made) go(`/s/${part(made.id)}`);
   };
   words.addEventListener('keydown', (event) => event.key === 'Enter' && !event.shiftKey && !event.isComposing && resume(event));
-  return el('form.composer', { onsubmit: resume }, words, el('div.row', null, el('span.grow'), el('button.primary', { type: 'submit', test: 'resume' }, 'Resume')));
+  return el('div.composer', el('form', { onsubmit: resume }, words, el('div.row', el('span.grow'), el('button.primary', { test: 'resume' }, 'Resume'))));
 }
 
-/// Goes to what happened at a time: entries are in the order of time, so halving finds it.
+// Goes to what happened at a time: entries are in the order of time, so halving finds it.
 async function seek(transcript, time) {
   let [low, high] = [0, transcript.entries.total];
   const wanted = Date.parse(time);

@@ -2,7 +2,7 @@
 
 import { get, part, post } from './api.js';
 import { combobox } from './combobox.js';
-import { el, fill } from './dom.js';
+import { el, fill, select } from './dom.js';
 import { here } from './keys.js';
 import { go } from './router.js';
 import { recall, refuse, remember } from './shell.js';
@@ -27,11 +27,11 @@ class NewPage {
     this.folder = combobox({ id: 'folder', test: 'folder', value: this.last.folder ?? page.folders?.[0] ?? page.defaults?.workingDirectory ?? '', placeholder: '/absolute/path', complete: (words) => this.complete(words) });
     this.project = el('input', { id: 'project', test: 'project', type: 'text', value: this.last.project ?? '', placeholder: 'the folder’s name' });
     this.stay = el('input', { type: 'checkbox', test: 'stay', checked: this.last.stay ?? false });
-    this.start = el('button.primary', { type: 'submit', test: 'start' }, 'Start', el('kbd', null, 'Ctrl Enter'));
+    this.start = el('button.primary', { test: 'start' }, 'Start', el('kbd', 'Ctrl Enter'));
     this.form = el('form.new', { test: 'new-form', onsubmit: (event) => this.submit(event), onkeydown: (event) => this.key(event) },
-      el('h1', null, 'New session'), this.agents(wanted),
+      el('h1', 'New session'), this.agents(wanted),
       field('Prompt', this.prompt), field('Folder', this.folder.node, 'folder'), this.own,
-      el('div.row', null, el('label.check', null, this.stay, 'Stay open for more prompts when the turn is over'), el('span.grow'), this.start));
+      el('div.row', el('label.check', this.stay, 'Stay open for more prompts when the turn is over'), el('span.grow'), this.start));
     fill(stage, this.form);
     this.choose(wanted);
     here([{ keys: 'Escape', does: 'leave the field', act: () => {} }]);
@@ -39,15 +39,15 @@ class NewPage {
   }
 
   agents(wanted) {
-    const radio = (agent) => el('label.agent-choice', null,
+    const radio = (agent) => el('label.agent-choice',
       el('input', { type: 'radio', name: 'agent', value: agent.id, test: 'agent', checked: agent === wanted, onchange: () => this.choose(agent) }),
-      el('span', null, el('b', null, agent.title), el('small', null, about(agent))));
-    const missing = this.missing.length > 0 && el('details.missing', null, el('summary', null, `${this.missing.length} not ready`),
-      el('ul', null, this.missing.map((agent) => el('li', { test: 'agent-missing', data: { id: agent.id } }, el('b', null, agent.title), ` ${agent.state === 'tooOld' ? `is too old${agent.version ? ` (${agent.version})` : ''}` : 'is not installed'}`, (agent.hint ?? agent.install) && el('code', null, agent.hint ?? agent.install)))));
-    return el('fieldset.agents', null, el('legend', null, 'Agent'), el('div.agent-choices', null, this.usable.map(radio)), missing);
+      el('span', el('b', agent.title), el('small', about(agent))));
+    const missing = this.missing.length > 0 && el('details.missing', el('summary', `${this.missing.length} not ready`),
+      el('ul', this.missing.map((agent) => el('li', { test: 'agent-missing', data: { id: agent.id } }, el('b', agent.title), ` ${agent.state === 'tooOld' ? `is too old${agent.version ? ` (${agent.version})` : ''}` : 'is not installed'}`, (agent.hint ?? agent.install) && el('code', agent.hint ?? agent.install)))));
+    return el('fieldset.agents', el('legend', 'Agent'), el('div.agent-choices', this.usable.map(radio)), missing);
   }
 
-  /// The settings that the agent has, as it was last seen.
+  // The settings that the agent has, as it was last seen.
   choose(agent) {
     this.agent = agent;
     const last = this.last.of?.[agent?.id] ?? {};
@@ -55,12 +55,11 @@ class NewPage {
     const { models = [], modes = [], options = [] } = agent ?? {};
     const names = models.map((model) => el('option', { value: model.id }, model.name));
     this.model = el('input', { id: 'model', test: 'model', type: 'text', list: 'models', value: last.model ?? '', placeholder: models.find((model) => model.default)?.id ?? 'the agent’s own', autocomplete: 'off' });
-    this.approval = select('approval-mode', APPROVAL, this.last.approval ?? defaults.approvalMode ?? 'ask');
-    this.sandbox = select('sandbox-mode', SANDBOX, this.last.sandbox ?? defaults.sandboxMode ?? 'none');
-    this.mode = modes.length > 0 && select('mode', { '': 'the agent’s own', ...byId(modes) }, last.mode ?? '');
-    this.options = options.map((option) => Object.assign(select('option', { '': `${name(option.values, option.value)} (now)`, ...byId(option.values) }, last.options?.[option.id] ?? '', option.id), { option }));
-    fill(this.own, field('Model', [this.model, el('datalist', { id: 'models' }, names)], 'model'), field('Approvals', this.approval), field('Sandbox', this.sandbox),
-      this.mode && field('Mode', this.mode), this.options.map((control) => field(control.option.name, control)), field('Project', this.project, 'project'));
+    this.approval = choice('approval-mode', 'Approvals', Object.entries(APPROVAL), this.last.approval ?? defaults.approvalMode ?? 'ask');
+    this.sandbox = choice('sandbox-mode', 'Sandbox', Object.entries(SANDBOX), this.last.sandbox ?? defaults.sandboxMode ?? 'none');
+    this.mode = modes.length > 0 && choice('mode', 'Mode', [['', 'the agent’s own'], ...pairs(modes)], last.mode ?? '');
+    this.options = options.map((option) => ownChoice(option, last.options?.[option.id] ?? ''));
+    fill(this.own, field('Model', [this.model, el('datalist', { id: 'models' }, names)], 'model'), [this.approval, this.sandbox, this.mode, ...this.options].map((control) => control && field(control.title, control)), field('Project', this.project, 'project'));
   }
 
   async complete(words) {
@@ -106,21 +105,28 @@ class NewPage {
   }
 }
 
-/// Version and what is missing, in a few words.
+// Version and what is missing, in a few words.
 function about(agent) {
   const words = { builtIn: 'built in', newer: `${agent.version}, newer than tested`, unknownVersion: 'version unknown' }[agent.state] ?? agent.version ?? '';
   const login = agent.login?.state === 'no' ? ` · not signed in: ${clip(agent.login.how, 80)}` : '';
   return words + login;
 }
 
-const byId = (values) => Object.fromEntries(values.map((value) => [value.id, value.name || value.id]));
-const name = (values, id) => values?.find((value) => value.id === id)?.name ?? id ?? '';
+const pairs = (values) => values.map((value) => [value.id, value.name || value.id]);
 
-function select(test, values, chosen, id) {
-  return el('select', { test, id: id ? `option-${id}` : test, data: id ? { id } : {} },
-    Object.entries(values).map(([value, words]) => el('option', { value, selected: value === chosen }, clip(words, 80))));
+function choice(test, name, values, chosen) {
+  return Object.assign(select(test, name, values, chosen), { id: test });
+}
+
+// A selector of the agent's own: unless something is chosen, it keeps what it has.
+function ownChoice(option, chosen) {
+  const values = pairs(option.values ?? []);
+  const now = values.find(([id]) => id === option.value)?.[1] ?? option.value;
+  const made = Object.assign(select('option', option.name, [['', `${now} (now)`], ...values], chosen), { id: `option-${option.id}`, option });
+  made.dataset.id = option.id;
+  return made;
 }
 
 function field(label, control, id) {
-  return el('div.field', null, el('label', { for: id ?? control.id }, label), control);
+  return el('div.field', el('label', { for: id ?? control.id }, label), control);
 }

@@ -8,13 +8,12 @@ let routes = [];
 let leave;
 let shown = 0;
 
-/// Goes to an address of ours.
 export function go(address, { replace = false } = {}) {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
   show();
 }
 
-/// Shows the page of the address. A page is `{ name, open(stage, match, query) }`, and `open` may return what ends it.
+// Shows the page of the address. A page is `{ name, open(stage, match, query) }`, and `open` may return what ends it.
 async function show() {
   const turn = (shown += 1);
   leave?.();

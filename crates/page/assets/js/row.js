@@ -1,16 +1,15 @@
 // One entry as it is shown. It changes in place: what is already there is not drawn again.
 
-import { add, el, fill, mark, safe, spoken, text } from './dom.js';
+import { add, button, el, fill, mark, safe, spoken, text } from './dom.js';
 import { Tail } from './tail.js';
 import { askForm } from './ask.js';
-import { part } from './api.js';
 import { KINDS, clip, moment, span } from './words.js';
 
-/// Kinds whose body is the whole entry.
+// Kinds whose body is the whole entry.
 const BARE = new Set(['answer', 'user']);
 
 export class Row {
-  /// `page` gives `session` (its id, if it can be answered), `address`, `folds`, `fold(n)`, `raw(entry)`, `copy(entry)`.
+  // `page` gives `session` (its id, if it can be answered), `address`, `folds`, `fold(n)`, `raw(entry)`, `copy(entry)`.
   constructor(entry, page) {
     Object.assign(this, { page, drawn: '' });
     this.gutter = el('span.gutter');
@@ -19,15 +18,15 @@ export class Row {
     this.time = el('span.time');
     this.state = el('span.sr');
     this.head = el('header.line');
-    this.main = el('div.main', null, this.head);
+    this.main = el('div.main', this.head);
     this.node = el('article.entry', { test: 'entry', tabindex: '-1', data: { n: entry.n, kind: entry.kind } }, this.gutter, this.main);
     this.build(entry);
     this.update(entry);
   }
 
   build(entry) {
-    this.fold = el('button.fold', { type: 'button', test: 'fold', onclick: () => this.page.fold(entry.n) }, mark('chevron'), spoken('Fold'));
-    const tools = el('span.tools', null,
+    this.fold = button('.fold', 'fold', () => this.page.fold(entry.n), mark('chevron'), spoken('Fold'));
+    const tools = el('span.tools',
       tool('copy', 'Copy', () => this.page.copy(this.entry, this.node)),
       tool('raw', 'Native record', () => this.page.raw(this.entry)));
     add(this.gutter, mark(entry.kind));
@@ -35,13 +34,12 @@ export class Row {
     this.title.addEventListener('click', (event) => this.clicked(event));
   }
 
-  /// A click on the title folds too, unless it is on a link or marks text.
+  // A click on the title folds too, unless it is on a link or marks text.
   clicked(event) {
     if (event.target.closest('a') || !getSelection().isCollapsed || this.fold.hidden) return;
     this.page.fold(this.entry.n);
   }
 
-  /// The entry is now this.
   update(entry) {
     const before = this.entry;
     this.entry = entry;
@@ -57,7 +55,6 @@ export class Row {
     this.showBody();
   }
 
-  /// How long it took, or takes.
   tick(now = Date.now()) {
     const { ms, at, status, kind } = this.entry;
     const runs = status === 'running' && kind !== 'turn' && this.page.session;
@@ -99,7 +96,7 @@ export class Row {
     this.showAll();
   }
 
-  /// Adds what is finished behind what is there, before the text that grows.
+  // Adds what is finished behind what is there, before the text that grows.
   addHtml(html) {
     if (!html) return;
     this.drawn += html;
@@ -135,7 +132,6 @@ export class Row {
     this.body.append(this.all);
   }
 
-  /// More text was said.
   text(words) {
     if (!this.body) return;
     if (!this.tail) this.grow('');
@@ -143,7 +139,7 @@ export class Row {
     this.follow();
   }
 
-  /// Blocks are finished: they are added once, and the tail is now this.
+  // Blocks are finished: they are added once, and the tail is now this.
   blocks(html, words) {
     if (!this.body) return;
     this.addHtml(html);
@@ -151,7 +147,7 @@ export class Row {
     this.follow();
   }
 
-  /// A box that scrolls by itself stays at its end, unless the reader has scrolled it.
+  // A box that scrolls by itself stays at its end, unless the reader has scrolled it.
   follow() {
     const box = this.tail?.node;
     if (this.entry.live !== 'output' || box.dataset.held) return;
@@ -174,15 +170,11 @@ export class Row {
 }
 
 function tool(name, words, act) {
-  return el('button.plain', { type: 'button', test: name, title: words, onclick: act }, mark(name), spoken(words));
+  return Object.assign(button('.plain', name, act, mark(name), spoken(words)), { title: words });
 }
 
-/// What stands for an entry that is not loaded yet.
 export function standIn(n, height) {
   const node = el('div.entry.stand-in', { data: { n }, 'aria-hidden': 'true' });
   node.style.height = `${height}px`;
   return { node, isStandIn: true };
 }
-
-/// The address of what belongs to an entry.
-export const entryAddress = (page, n, what) => `${page.address}/entries/${part(n)}/${what}`;

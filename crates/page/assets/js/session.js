@@ -1,6 +1,7 @@
 // The page of a session: what happens, what it asks, and ways to steer it. Live.
 
 import { get, part, path } from './api.js';
+import { openAsks } from './ask.js';
 import { Composer } from './composer.js';
 import { el, fill } from './dom.js';
 import { Facts } from './facts.js';
@@ -11,7 +12,7 @@ import { follow } from './stream.js';
 import { Transcript } from './transcript.js';
 import { clip } from './words.js';
 
-/// A tab that nobody has looked at for so long lets go of its connection: browsers have six for a server.
+// A tab that nobody has looked at for so long lets go of its connection: browsers have six for a server.
 const UNSEEN = 60_000;
 
 export function open(stage, id) {
@@ -31,17 +32,34 @@ class SessionPage {
     return load(this.stage, () => get(this.address), (page) => this.show(page));
   }
 
-  show(page) {
-    if (this.isOver) return;
-    this.close();
-    const body = el('div.transcript');
+  // Too much was missed: the entries are read again, and the reader stays where he is.
+  async again() {
+    this.stream.close();
+    const page = await get(this.address).catch(() => undefined);
+    if (page) this.show(page);
+    else if (!this.isOver) setTimeout(() => this.again(), 2000);
+  }
+
+  build() {
+    this.body = el('div.transcript');
     this.facts = new Facts(this.id, () => this.transcript);
     this.composer = new Composer(this.id);
-    fill(this.stage, el('div.session', { test: 'session', data: { id: this.id } }, this.facts.node, body, this.composer.node));
-    this.transcript = new Transcript(body, this.address, this.id);
+    fill(this.stage, el('div.session', { test: 'session', data: { id: this.id } }, this.facts.node, this.body, this.composer.node));
+  }
+
+  show(page) {
+    if (this.isOver) return;
+    if (!this.body) this.build();
+    const list = this.transcript?.list;
+    const place = list && !list.isStuck ? list.anchor() : undefined;
+    this.transcript?.end();
+    this.pending = [];
+    this.transcript = new Transcript(this.body, this.address, this.id);
     this.take(page.session, page.choices);
     this.transcript.open(page);
+    if (place !== undefined) this.transcript.list.seek(place);
     this.announced = new Set(this.asks().map((entry) => entry.n));
+    this.showFar();
     here(this.shortcuts());
     this.follow(page.seq);
   }
@@ -50,16 +68,15 @@ class SessionPage {
     this.stream = follow({
       after,
       address: (seq) => path(`${this.address}/stream`, { after: seq }),
-      hear: (message, seq) => this.hear(message, seq),
+      hear: (message) => this.hear(message),
       lost: (isLost) => connection(this, isLost),
     });
-    this.reached = after;
   }
 
-  /// What was said is applied together, with the next frame.
-  hear(message, seq) {
-    if (message.op === 'reset') return void this.load();
-    this.pending.push([message, seq]);
+  // What was said is applied together, with the next frame.
+  hear(message) {
+    if (message.op === 'reset') return void this.again();
+    this.pending.push(message);
     if (this.pending.length > 1) return;
     const flush = () => this.flush();
     // A tab in the background has no frames, but its title must still be true.
@@ -71,15 +88,13 @@ class SessionPage {
     const messages = this.pending;
     this.pending = [];
     if (this.isOver) return;
-    for (const [message, seq] of messages) {
+    for (const message of messages) {
       if (message.op === 'session') this.take(message.session, message.choices);
-      else this.transcript.apply(message, seq, this.reached);
-      if (seq > this.reached) this.reached = seq;
+      else this.transcript.apply(message);
     }
     this.tellAsks();
   }
 
-  /// What the session is now.
   take(card, choices) {
     this.card = card;
     this.stage.firstElementChild.dataset.state = card.state;
@@ -89,14 +104,25 @@ class SessionPage {
     this.composer.update(card, choices);
   }
 
-  /// Entries that wait for an answer, oldest first.
   asks() {
     const open = [...this.transcript.entries.kept.values()].filter((entry) => entry.request?.open);
     return open.sort((a, b) => a.n - b.n);
   }
 
+  // What is asked further up than the entries that are loaded is asked above the box.
+  async showFar() {
+    const known = this.asks().map((entry) => entry.request.id);
+    const { activity, approvals = 0 } = this.card;
+    const key = activity === 'waiting' && approvals > known.length ? `${approvals} ${known}` : '';
+    if (key === this.far) return;
+    this.far = key;
+    const open = key ? await openAsks(this.id) : [];
+    if (this.far === key) this.composer.showForms(open.filter((one) => !known.includes(one.id)));
+  }
+
   tellAsks() {
     const open = this.asks();
+    this.showFar();
     for (const entry of open) {
       if (this.announced.has(entry.n)) continue;
       this.announced.add(entry.n);
@@ -107,7 +133,7 @@ class SessionPage {
     this.composer.showAsks(far.length, () => this.transcript.focus(far[0].n, true));
   }
 
-  /// A key for what is asked: in the entry that has the focus, else for the oldest.
+  // A key for what is asked: in the entry that has the focus, else for the oldest.
   press(key) {
     const focused = document.activeElement?.closest?.('.entry')?.querySelector('.ask');
     const form = focused ?? this.asks().map((entry) => this.transcript.list.rows.get(entry.n)?.ask).find(Boolean);
@@ -133,7 +159,7 @@ class SessionPage {
     if (document.hidden) this.unseen = setTimeout(() => this.pause(), UNSEEN);
     else if (this.isPaused) {
       this.isPaused = false;
-      this.follow(this.reached);
+      this.follow(this.stream.seq);
     }
   }
 

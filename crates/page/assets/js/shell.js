@@ -4,19 +4,17 @@ import { el, fill, text } from './dom.js';
 
 const byId = (id) => document.getElementById(id);
 
-/// The place for the page that is shown.
 export const stage = byId('page');
 
 let base = 'Switchboard';
 let waiting = 0;
 
-/// The name of the page, as the browser shows it.
 export function title(words) {
   base = words ? `${words} · Switchboard` : 'Switchboard';
   renderTitle();
 }
 
-/// How many things wait for an answer: shown before the name of the page.
+// How many things wait for an answer: shown before the name of the page.
 export function waits(count) {
   waiting = count;
   renderTitle();
@@ -27,14 +25,14 @@ function renderTitle() {
   if (document.title !== name) document.title = name;
 }
 
-/// Says something to screen readers: `urgent` at once.
+// Says something to screen readers: `urgent` at once.
 export function announce(words, urgent = false) {
   text(byId(urgent ? 'alert' : 'status'), words);
 }
 
 const broken = new Set();
 
-/// Shows or hides the banner of a lost connection. `who` is any object.
+// Shows or hides the banner of a lost connection. `who` is any object.
 export function connection(who, isLost) {
   if (isLost) broken.add(who);
   else broken.delete(who);
@@ -43,7 +41,7 @@ export function connection(who, isLost) {
 
 let toastTimer;
 
-/// A short message at the bottom; a mistake stays longer.
+// A short message at the bottom; a mistake stays longer.
 export function toast(words, { bad = false } = {}) {
   const box = byId('toast');
   fill(box, el('p', { test: 'toast', class: bad ? 'bad' : '' }, words));
@@ -52,13 +50,12 @@ export function toast(words, { bad = false } = {}) {
   toastTimer = setTimeout(() => (box.hidden = true), bad ? 9000 : 3500);
 }
 
-/// What the server refused, as a short message.
 export function refuse(problem) {
   if (problem.name === 'AbortError') return;
   toast(problem.hint ? `${problem.message}. ${problem.hint}` : problem.message, { bad: true });
 }
 
-/// Does something, and says if it is refused. Returns whether it worked.
+// Does something, and says if it is refused. Returns whether it worked.
 export async function attempt(work, done) {
   try {
     const result = await work();
@@ -70,7 +67,6 @@ export async function attempt(work, done) {
   }
 }
 
-/// What was kept in this browser under a name.
 export function recall(name, otherwise) {
   try {
     return JSON.parse(localStorage.getItem(`switchboard.${name}`)) ?? otherwise;
@@ -79,7 +75,6 @@ export function recall(name, otherwise) {
   }
 }
 
-/// Keeps something in this browser.
 export function remember(name, value) {
   try {
     localStorage.setItem(`switchboard.${name}`, JSON.stringify(value));
@@ -90,7 +85,7 @@ export function remember(name, value) {
 
 const THEMES = ['auto', 'light', 'dark'];
 
-/// The switch between light, dark, and what the system says.
+// The switch between light, dark, and what the system says.
 export function themes() {
   const button = byId('theme');
   const show = () => {
@@ -106,7 +101,6 @@ export function themes() {
   show();
 }
 
-/// Copies a text to the clipboard.
 export async function copy(words, done = 'Copied') {
   try {
     await navigator.clipboard.writeText(await words);

@@ -1,17 +1,17 @@
 // The states that every page has: loading, empty, failed, signed out.
 
-import { add, el, fill } from './dom.js';
+import { add, button, el, fill } from './dom.js';
 
-/// Nothing is shown for what takes less than this.
+// Nothing is shown for what takes less than this.
 const PATIENCE = 150;
 
-/// Shows that something loads, unless it is there soon. Returns what ends it.
+// Shows that something loads, unless it is there soon. Returns what ends it.
 export function loading(place, words = 'Loading…') {
   const timer = setTimeout(() => fill(place, el('p.state.quiet', { test: 'loading', role: 'status' }, words)), PATIENCE);
   return () => clearTimeout(timer);
 }
 
-/// Waits for something and shows it; on the way shows that it loads, or why it failed, with a way to try again.
+// Waits for something and shows it; on the way shows that it loads, or why it failed, with a way to try again.
 export async function load(place, work, show) {
   const done = loading(place);
   try {
@@ -25,27 +25,25 @@ export async function load(place, work, show) {
   }
 }
 
-/// Why something cannot be shown.
 export function failed(place, problem, retry) {
   if (problem.status === 401) return signedOut(place);
   if (!('status' in problem)) console.error(problem);
-  const again = retry && el('button', { test: 'retry', onclick: retry, type: 'button' }, 'Try again');
-  const hint = problem.hint && el('p.quiet', null, problem.hint);
+  const again = retry && button('', 'retry', retry, 'Try again');
+  const hint = problem.hint && el('p.quiet', problem.hint);
   const name = problem.status === 404 ? 'Not found' : 'That did not work';
-  return fill(place, el('section.state', { test: 'error', role: 'alert' }, el('h2', null, name), el('p', null, problem.message), hint, again));
+  return fill(place, el('section.state', { test: 'error', role: 'alert' }, el('h1', name), el('p', problem.message), hint, again));
 }
 
-/// Nothing is there, and what to do about it.
 export function empty(place, words, ...more) {
-  return fill(place, el('section.state', { test: 'empty' }, el('p', null, words), more));
+  return fill(place, el('section.state', { test: 'empty' }, el('p', words), more));
 }
 
-/// Whoever has no token sees how to get in, and nothing else.
+// Whoever has no token sees how to get in, and nothing else.
 export function signedOut(place) {
   document.body.classList.add('outside');
-  const code = (words) => el('code', null, words);
-  return fill(place, el('section.state', { test: 'signed-out', role: 'alert' }, el('h2', null, 'You are signed out'),
+  const code = (words) => el('code', words);
+  return fill(place, el('section.state', { test: 'signed-out', role: 'alert' }, el('h1', 'You are signed out'),
     add(el('p'), 'Open the link that ', code('switchboard serve'), ' printed when it started. It signs this browser in.'),
     add(el('p.quiet'), 'Programs send the token, which ', code('switchboard token'), ' prints.'),
-    el('button', { test: 'retry', type: 'button', onclick: () => location.reload() }, 'Try again')));
+    button('', 'retry', () => location.reload(), 'Try again')));
 }

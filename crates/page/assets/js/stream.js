@@ -2,8 +2,8 @@
 
 const WAITS = [250, 500, 1000, 2000, 3000];
 
-/// Opens `address(after)` and calls `hear(message, seq)` for each message. `lost(true)` is called when a reconnect failed
-/// too, `lost(false)` when it works again. Returns a handle: `close()`, `seq`.
+// Opens `address(after)` and calls `hear(message)` for each message. `lost(true)` is called when a reconnect failed
+// too, `lost(false)` when it works again. Returns a handle: `close()`, `seq`.
 export function follow({ address, after, hear, lost }) {
   return new Stream(address, after, hear, lost);
 }
@@ -24,9 +24,9 @@ class Stream {
     source.onopen = () => this.say(!(this.isOpen = true));
     source.onmessage = ({ data, lastEventId }) => {
       if (this.isClosed || source !== this.source) return;
-      if (lastEventId) this.seq = Number(lastEventId);
+      if (lastEventId) this.seq = lastEventId;
       this.failures = 0;
-      this.hear(JSON.parse(data), this.seq);
+      this.hear(JSON.parse(data));
     };
     source.onerror = () => source === this.source && this.fail();
   }

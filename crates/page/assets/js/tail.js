@@ -2,18 +2,17 @@
 
 import { el } from './dom.js';
 
-/// A piece is full after so many characters, and so many pieces are kept.
+// A piece is full after so many characters, and so many pieces are kept.
 const FULL = 4000;
 const MOST = 60;
 
 export class Tail {
-  /// `form` is `text`, `output` or `plain`.
+  // `form` is `text`, `output` or `plain`.
   constructor(form) {
     this.node = el(form === 'output' ? 'pre.tail.term' : 'div.tail', { 'aria-live': 'off' });
     this.words = '';
   }
 
-  /// The tail is now this.
   set(words) {
     if (words.startsWith(this.words) && this.words) return this.append(words.slice(this.words.length));
     this.node.replaceChildren();
@@ -30,11 +29,11 @@ export class Tail {
     while (this.node.childElementCount > MOST) this.node.firstElementChild.remove();
   }
 
-  /// Puts into the last piece what fits, and gives the rest. A full piece ends at a space or a line where there is one.
+  // Puts into the last piece what fits, and gives the rest. A full piece ends at a space or a line where there is one.
   put(words) {
     if (!this.last) {
       this.last = document.createTextNode('');
-      this.node.append(el('span.piece', null, this.last));
+      this.node.append(el('span.piece', this.last));
     }
     const room = FULL - this.last.length;
     if (words.length <= room) return void this.last.appendData(words);

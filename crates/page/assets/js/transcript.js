@@ -1,37 +1,37 @@
 // The entries of a session or a log as a list that scrolls: drawing, folding, moving by keyboard, native records.
 
 import { get, getText } from './api.js';
-import { el, fill, text } from './dom.js';
+import { button, el, fill, text } from './dom.js';
 import { Entries } from './entries.js';
 import { show } from './keys.js';
 import { List } from './list.js';
-import { Row, entryAddress, standIn } from './row.js';
+import { Row, standIn } from './row.js';
 import { copy, recall, refuse, remember } from './shell.js';
 import { KINDS, whole } from './words.js';
 
 export class Transcript {
-  /// `address` is where its pages are, `session` the id that approvals go to, if any.
+  // `address` is where its pages are, `session` the id that approvals go to, if any.
   constructor(place, address, session) {
     Object.assign(this, { address, session, folds: new Map(), cursor: -1, unseen: 0 });
     this.entries = new Entries(address, { arrived: (ns) => this.arrived(ns), failed: refuse });
     this.scroller = el('div.entries', { test: 'entries', tabindex: '0', role: 'feed', 'aria-label': 'What happened', 'aria-busy': 'false' });
-    this.latest = el('button.latest', { type: 'button', test: 'latest', hidden: true, onclick: () => this.toEnd() });
+    this.latest = button('.latest', 'latest', () => this.toEnd());
+    this.latest.hidden = true;
     fill(place, this.scroller, this.latest);
     this.list = new List({ scroller: this.scroller, draw: (n, height) => this.draw(n, height), moved: (near) => this.moved(near) });
     this.scroller.dataset.diff = recall('diff', innerWidth > 1100 ? 'side' : 'inline');
     this.ticker = setInterval(() => this.tick(), 1000);
   }
 
-  /// Takes the first page, and shows its end.
+  // Takes the first page, and shows its end.
   open(page) {
-    this.entries.take(page);
+    this.entries.take(page, true);
     this.list.grow(page.total);
     for (const entry of page.entries) this.learn(entry);
     this.list.stick();
     this.outline();
   }
 
-  /// How long everything is: for the scroll bar.
   async outline() {
     try {
       const { sizes } = await get(`${this.address}/outline`);
@@ -57,12 +57,14 @@ export class Transcript {
   arrived(ns) {
     for (const n of ns) {
       this.learn(this.entries.get(n));
-      if (this.list.rows.get(n)?.isStandIn) this.list.redraw(n);
+      const row = this.list.rows.get(n);
+      if (row?.isStandIn) this.list.redraw(n);
+      else if (row && row.entry !== this.entries.get(n)) row.update(this.entries.get(n));
     }
     this.list.later();
   }
 
-  /// Whether an entry is hidden in a folded one above it.
+  // Whether an entry is hidden in a folded one above it.
   learn(entry) {
     if (entry?.parent == null) return;
     this.list.reveal(entry.n, !this.isHidden(entry), entry.size);
@@ -73,7 +75,6 @@ export class Transcript {
     return (this.folds.get(entry.parent) ?? parent?.fold ?? false) || Boolean(parent?.parent != null && this.isHidden(parent));
   }
 
-  /// Folds or unfolds an entry.
   fold(n) {
     const row = this.list.rows.get(n);
     if (!row?.entry) return;
@@ -82,7 +83,7 @@ export class Transcript {
     if (row.entry.kind === 'subagent') this.foldBelow(n);
   }
 
-  /// What lies below a subagent is shown or hidden with it.
+  // What lies below a subagent is shown or hidden with it.
   async foldBelow(n) {
     for (const entry of this.entries.kept.values()) if (entry.n > n) this.learn(entry);
     this.list.later();
@@ -91,20 +92,19 @@ export class Transcript {
     if (!this.folds.get(n)) this.entries.want(ahead);
   }
 
-  /// Applies what the stream said. `before` is the `seq` that was reached before this message.
-  apply(message, seq, before) {
-    const { op, n } = message;
-    if (op === 'entry') this.put(message.entry, seq);
-    else if (op === 'text' && this.entries.text(n, message.text, seq, before)) this.list.rows.get(n)?.text?.(message.text);
-    else if (op === 'blocks' && this.entries.blocks(n, message.html, message.tail, seq, before)) this.list.rows.get(n)?.blocks?.(message.html, message.tail ?? '');
+  // Applies what the stream said.
+  apply({ op, n, entry, text: words, html, tail = '' }) {
+    if (op === 'entry') this.put(entry);
+    else if (op === 'text' && this.entries.text(n, words)) this.list.rows.get(n)?.text?.(words);
+    else if (op === 'blocks' && this.entries.blocks(n, html, tail)) this.list.rows.get(n)?.blocks?.(html, tail);
   }
 
-  put(entry, seq) {
+  put(entry) {
     const isNew = entry.n >= this.list.heights.length;
     if (isNew && !this.list.isStuck) this.unseen += 1;
     // What nobody has loaded is loaded when somebody looks at it.
-    if (!isNew && !this.entries.get(entry.n)) return;
-    this.entries.put(entry, seq);
+    if (!isNew && !this.entries.get(entry.n) && !this.entries.isAsked(entry.n)) return;
+    this.entries.put(entry);
     this.list.grow(entry.n + 1, entry.size);
     this.learn(entry);
     const row = this.list.rows.get(entry.n);
@@ -128,9 +128,9 @@ export class Transcript {
   tick() {
     const now = Date.now();
     for (const row of this.list.rows.values()) if (row.entry?.status === 'running') row.tick(now);
+    this.entries.thaw([...this.list.rows.keys()]);
   }
 
-  /// Moves to the entry before or behind.
   step(by) {
     const focused = document.activeElement?.closest?.('.entry')?.dataset.n;
     const { heights } = this.list;
@@ -146,13 +146,11 @@ export class Transcript {
     this.list.rows.get(n)?.node.focus({ preventScroll: true });
   }
 
-  /// The entry that has the focus, or was last moved to.
   current() {
     const focused = document.activeElement?.closest?.('.entry')?.dataset.n;
     return this.list.rows.get(focused ? Number(focused) : this.cursor);
   }
 
-  /// Switches between both shapes of a diff.
   switchDiff() {
     const shape = this.scroller.dataset.diff === 'side' ? 'inline' : 'side';
     this.scroller.dataset.diff = shape;
@@ -161,19 +159,19 @@ export class Transcript {
   }
 
   copy(entry, node) {
-    const address = entryAddress(this, entry.n, 'text');
+    const address = `${this.address}/entries/${entry.n}/text`;
     copy(getText(address).catch(() => node.innerText));
   }
 
-  /// The events of an entry as they are, with what the agent said.
+  // The events of an entry as they are, with what the agent said.
   async raw(entry) {
-    const place = el('div.raw', null, el('p.quiet', null, 'Loading…'));
+    const place = el('div.raw', el('p.quiet', 'Loading…'));
     show(`${KINDS[entry.kind] ?? 'Entry'} ${entry.n}: native record`, place);
     try {
-      const { events, next } = await get(entryAddress(this, entry.n, 'raw'));
-      fill(place, events.map(rawEvent), next && el('p.quiet', null, 'There are more; the export as JSON lines has all.'));
+      const { events, next } = await get(`${this.address}/entries/${entry.n}/raw`);
+      fill(place, events.map(rawEvent), next && el('p.quiet', 'There are more; the export as JSON lines has all.'));
     } catch (problem) {
-      fill(place, el('p', null, problem.message));
+      fill(place, el('p', problem.message));
     }
   }
 
@@ -199,5 +197,5 @@ function rawEvent(event) {
   const { native, ...rest } = event;
   const name = `${event.seq ?? ''} ${event.kind ?? ''}`;
   const code = (value) => el('pre.code', { tabindex: '0' }, typeof value === 'string' ? value : JSON.stringify(value, null, 1));
-  return el('details', { open: true, test: 'raw-event' }, el('summary', null, name), native !== undefined && [el('h3', null, 'As the agent said it'), code(native)], el('h3', null, 'Event'), code(rest));
+  return el('details', { open: true, test: 'raw-event' }, el('summary', name), native !== undefined && [el('h3', 'As the agent said it'), code(native)], el('h3', 'Event'), code(rest));
 }

@@ -2,7 +2,7 @@
 
 import { get, path } from './api.js';
 import { barChart, dayChart } from './chart.js';
-import { el, fill } from './dom.js';
+import { el, fill, select } from './dom.js';
 import { empty, load } from './states.js';
 import { clip, folder, money, short, whole } from './words.js';
 
@@ -20,10 +20,9 @@ class UsagePage {
     const said = (name, otherwise) => query.get(name) ?? otherwise;
     this.chosen = { range: said('range', '30d'), measure: said('measure', 'cost'), stack: said('stack', 'model'), by: said('by', 'day') };
     this.body = el('div.usage');
-    const pick = (name, words, values) => el('select', { test: name, 'aria-label': words, onchange: (event) => this.choose(name, event.target.value) },
-      Object.entries(values).map(([value, label]) => el('option', { value, selected: value === this.chosen[name] }, label)));
+    const pick = (name, words, values) => select(name, words, Object.entries(values), this.chosen[name], (value) => this.choose(name, value));
     this.csv = el('a.button', { test: 'csv', download: 'usage.csv' }, 'CSV');
-    fill(stage, el('header.page-head', null, el('h1', null, 'Usage'), el('div.filters', null, pick('range', 'Range', RANGES), pick('measure', 'What is shown', MEASURES), pick('stack', 'Stacked', STACKS), this.csv)), this.body);
+    fill(stage, el('header.page-head', el('h1', 'Usage'), el('div.filters', pick('range', 'Range', RANGES), pick('measure', 'What is shown', MEASURES), pick('stack', 'Stacked', STACKS), this.csv)), this.body);
     this.tableBy = pick('by', 'Table by', TABLES);
     this.load();
   }
@@ -66,22 +65,23 @@ class UsagePage {
     this.table = el('div.table');
     fill(this.body, this.totals(days), this.unpriced(days),
       panel(`${what} by day`, dayChart({ name: 'day', days: everyDay(days.rows.map((row) => row.key)), series, value, words })),
-      el('div.panels', null,
+      el('div.panels',
         panel(`${what} by model`, barChart({ name: 'model', rows: models.rows, value, words })),
         panel(`${what} by agent`, barChart({ name: 'agent', rows: agents.rows, value, words })),
         panel(`${what} by project`, barChart({ name: 'project', rows: projects.rows, value, words, label: (key) => folder(key) || key }))),
-      el('section.panel', null, el('div.row', null, el('h2', null, 'Table'), el('span.grow'), this.tableBy), this.table));
+      el('section.panel', el('div.row', el('h2', 'Table'), el('span.grow'), this.tableBy), this.table));
     return this.loadTable();
   }
 
   totals({ total }) {
-    const figure = (name, number, title) => el('div.figure', { test: 'total', data: { name }, title }, el('b', null, number), el('span', null, name));
-    return el('div.figures', null, figure('cost', money(total.costUsd ?? 0)), figure('tokens', short(total.totalTokens), whole(total.totalTokens)), figure('input', short(total.inputTokens), whole(total.inputTokens)), figure('output', short(total.outputTokens), whole(total.outputTokens)), figure('cache read', short(total.cacheReadTokens), whole(total.cacheReadTokens)), figure('cache written', short(total.cacheWriteTokens), whole(total.cacheWriteTokens)), figure('replies', whole(total.replies)));
+    const figure = (name, number, words = short) => el('div.figure', { test: 'total', data: { name }, title: whole(number) }, el('b', words(number ?? 0)), el('span', name));
+    const tokens = [['tokens', 'total'], ['input', 'input'], ['output', 'output'], ['cache read', 'cacheRead'], ['cache written', 'cacheWrite']];
+    return el('div.figures', figure('cost', total.costUsd, money), tokens.map(([name, field]) => figure(name, total[`${field}Tokens`])), figure('replies', total.replies));
   }
 
   unpriced({ unpriced, pricesOf }) {
     const names = (unpriced ?? []).map((row) => row.model).join(', ');
-    return el('p.quiet', null, `Prices of ${pricesOf}. `, names && `Without a price, not in the cost: ${clip(names, 300)}.`);
+    return el('p.quiet', `Prices of ${pricesOf}. `, names && `Without a price, not in the cost: ${clip(names, 300)}.`);
   }
 
   loadTable() {
@@ -91,9 +91,9 @@ class UsagePage {
   }
 }
 
-const panel = (name, content) => el('section.panel', null, el('h2', null, name), content);
+const panel = (name, content) => el('section.panel', el('h2', name), content);
 
-/// Models as series of a chart, the largest first.
+// Models as series of a chart, the largest first.
 function byModel(rows) {
   const series = new Map();
   for (const row of rows) {
@@ -105,7 +105,7 @@ function byModel(rows) {
   return [...series.values()];
 }
 
-/// All days from the first to the last, also those without use.
+// All days from the first to the last, also those without use.
 function everyDay(keys) {
   const sorted = [...keys].sort();
   const days = [];
@@ -116,8 +116,8 @@ function everyDay(keys) {
 
 function usageTable(name, rows, total) {
   const cells = (row) => [whole(row.inputTokens), whole(row.outputTokens), whole(row.cacheReadTokens), whole(row.cacheWriteTokens), whole(row.totalTokens), whole(row.replies), money(row.costUsd ?? 0)];
-  const line = (row, tag) => el('tr', null, el('th', { scope: 'row', title: row.key }, clip(row.key, 80)), cells(row).map((words) => el(tag, null, words)));
+  const line = (row, tag) => el('tr', el('th', { scope: 'row', title: row.key }, clip(row.key, 80)), cells(row).map((words) => el(tag, null, words)));
   return el('table.numbers', { test: 'usage-table' },
-    el('thead', null, el('tr', null, [name, 'Input', 'Output', 'Cache read', 'Cache written', 'Tokens', 'Replies', 'Cost'].map((words) => el('th', { scope: 'col' }, words)))),
-    el('tbody', null, rows.map((row) => line(row, 'td'))), el('tfoot', null, line({ ...total, key: 'Total' }, 'td')));
+    el('thead', el('tr', [name, 'Input', 'Output', 'Cache read', 'Cache written', 'Tokens', 'Replies', 'Cost'].map((words) => el('th', { scope: 'col' }, words)))),
+    el('tbody', rows.map((row) => line(row, 'td'))), el('tfoot', line({ ...total, key: 'Total' }, 'td')));
 }

@@ -6,20 +6,20 @@ const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' 
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/// 1234567 → 1.2M
+// 1234567 → 1.2M
 export const short = (number) => COMPACT.format(number ?? 0);
 
-/// 1234567 → 1,234,567
+// 1234567 → 1,234,567
 export const whole = (number) => WHOLE.format(number ?? 0);
 
-/// 0.2134 → $0.21; what is less than a cent keeps its digits.
+// 0.2134 → $0.21; what is less than a cent keeps its digits.
 export function money(usd) {
   if (usd == null) return '';
   if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(1)}`;
   return `$${usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
-/// 75000 → 1m 15s
+// 75000 → 1m 15s
 export function span(ms) {
   if (ms == null || !(ms >= 0)) return '';
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -32,10 +32,8 @@ export function span(ms) {
   return hours < 24 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
-/// Whole seconds, for clocks that tick.
 export const ticking = (ms) => span(Math.max(0, Math.floor(ms / 1000)) * 1000).replace('0 ms', '0 s').replace('.0 s', ' s');
 
-/// How long ago, roughly: 5m, 3h, Nov 12.
 export function ago(time) {
   if (!time) return '';
   const then = new Date(time);
@@ -49,13 +47,12 @@ export function ago(time) {
 export const clock = (time) => (time ? TIME.format(new Date(time)) : '');
 export const moment = (time) => (time ? FULL.format(new Date(time)) : '');
 
-/// The beginning of a text of any length, on one line.
+// The beginning of a text of any length, on one line.
 export function clip(words, most = 300) {
   const line = String(words ?? '').slice(0, most * 2).replace(/\s+/g, ' ').trim();
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
-/// The last folder of a path.
 export const folder = (path) => String(path ?? '').split('/').filter(Boolean).pop() ?? '/';
 
 export const COLUMNS = {
@@ -65,13 +62,12 @@ export const COLUMNS = {
   failed: 'Failed or cancelled',
 };
 
-/// What a session is doing or what became of it, in a word or two.
+// What a session is doing or what became of it, in a word or two.
 export function standing(card) {
   if (card.state === 'running') return { waiting: 'needs you', idle: 'idle' }[card.activity] ?? 'running';
   return card.reason === 'timeout' ? 'timed out' : card.state;
 }
 
-/// How long a session has been at work.
 export function elapsed(card, now = Date.now()) {
   return Math.max(0, (card.endedAt ? Date.parse(card.endedAt) : now) - Date.parse(card.createdAt));
 }

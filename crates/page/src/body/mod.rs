@@ -1,8 +1,31 @@
-//! What is shown of an item, a request or a notice.
+//! What is shown of an item, a request, a notice, a turn or a run.
+
+mod answer;
+mod call;
+mod change;
+mod command;
+mod content;
+mod figures;
+mod item;
+mod notice;
+mod pile;
+mod plan;
+mod request;
+mod run;
+mod turn;
+mod value;
 
 use serde::Serialize;
 
 use crate::Html;
+
+pub use content::{Address, picture};
+pub use figures::{duration, money, tokens};
+pub use item::{grows, item, live, whole};
+pub use notice::notice;
+pub use request::request;
+pub use run::{began, ended};
+pub use turn::turn;
 
 /// What is shown of one thing.
 #[derive(Clone, Debug, Default, Serialize)]

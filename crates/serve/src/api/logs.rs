@@ -220,6 +220,6 @@ pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// JSON that is written already.
-pub(super) fn answer(json: Vec<u8>) -> Response {
+pub fn answer(json: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], json).into_response()
 }

@@ -24,9 +24,11 @@ use axum::{
     response::Response,
 };
 
+pub use logs::answer;
 pub use operation::{Answer, Content, Operation};
+pub use streams::last_event_id;
 
-use crate::{Problem, Service};
+use crate::{Problem, Service, page};
 
 /// All operations, in groups, in the order in which they are shown.
 pub const GROUPS: &[&[Operation]] = &[
@@ -50,7 +52,7 @@ impl Service {
         for operation in GROUPS.iter().copied().flatten() {
             router = router.route(operation.path, operation.route());
         }
-        router
+        page::routes(router)
             .fallback(nothing_here)
             .method_not_allowed_fallback(not_that_way)
             .layer(from_fn_with_state(self.clone(), count))

@@ -149,7 +149,10 @@ async fn stream(
 }
 
 /// What a client says that it saw last. One that is empty saw nothing.
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+///
+/// # Errors
+/// If it is no number.
+pub fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) else { return Ok(None) };
     let seq = id.to_str().ok().and_then(|id| id.trim().parse().ok());
     seq.map(Some).ok_or_else(|| Problem::bad_field("Last-Event-ID", "a number that this stream has given"))

@@ -11,9 +11,13 @@ use super::Token;
 /// The cookie's name.
 pub const COOKIE: &str = "switchboard";
 
-/// What anybody may see: whether we are there, and the page with what it is made of.
-const OPEN: [&str; 3] = ["/", "/api/health", "/favicon.ico"];
-const OPEN_FOLDER: &str = "/assets/";
+/// What anybody may see: whether we are there, and what the page is made of.
+const OPEN: [&str; 2] = ["/api/health", "/favicon.ico"];
+const OPEN_FOLDER: &str = "/static/";
+
+/// The addresses of the page. Who has no token is told there how to get in.
+const PAGES: [&str; 4] = ["/", "/new", "/history", "/usage"];
+const PAGE_FOLDERS: [&str; 2] = ["/s/", "/h/"];
 
 /// How the token came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +33,13 @@ pub enum Way {
 /// Anybody may see it.
 pub fn is_open(request: &Request) -> bool {
     let path = request.uri().path();
-    is_safe(request.method()) && (OPEN.contains(&path) || path.starts_with(OPEN_FOLDER))
+    is_page(request) || (is_safe(request.method()) && (OPEN.contains(&path) || path.starts_with(OPEN_FOLDER)))
+}
+
+/// A person opens the page, at any of its addresses.
+pub fn is_page(request: &Request) -> bool {
+    let path = request.uri().path();
+    is_safe(request.method()) && (PAGES.contains(&path) || PAGE_FOLDERS.iter().any(|folder| path.starts_with(folder)))
 }
 
 /// Changes nothing.

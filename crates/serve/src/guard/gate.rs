@@ -8,7 +8,6 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse as _, Response},
-    routing::get,
 };
 
 use super::{
@@ -53,13 +52,6 @@ struct Inner {
     bodies: Bodies,
 }
 
-/// How a request got in.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// It had the token, or needs none.
-    pub is_inside: bool,
-}
-
 /// What comes of looking at a request.
 enum Passed {
     /// It goes on, with an eye on its body.
@@ -77,10 +69,9 @@ impl Guard {
         Self(Arc::new(Inner { token, names, meter: rate::Meter::new(rate), unseen, bodies }))
     }
 
-    /// Puts itself before a router, which gets a page at `/`.
+    /// Puts itself before a router. Who opens the page without the token sees how to get in, and nothing of the router.
     pub fn around(&self, router: Router) -> Router {
-        let router = router.route("/", get(page::page)).layer(DefaultBodyLimit::disable());
-        router.layer(from_fn_with_state(self.clone(), pass))
+        router.layer(DefaultBodyLimit::disable()).layer(from_fn_with_state(self.clone(), pass))
     }
 
     /// Where a request comes from, if it is meant for us at all.
@@ -101,7 +92,10 @@ impl Guard {
         if let Some(answer) = answer.or_else(|| self.link(&request)) {
             return Ok(Passed::Answered(answer));
         }
-        self.authenticate(&mut request, peer, from)?;
+        let is_inside = self.authenticate(&mut request, peer, from)?;
+        if !is_inside && auth::is_page(&request) {
+            return Ok(Passed::Answered(page::outside()));
+        }
         let caller = request.extensions_mut().get_mut::<Caller>().ok_or(Refusal::Unseen)?;
         caller.if_unseen(self.0.unseen);
         let caller = caller.clone();
@@ -115,16 +109,23 @@ impl Guard {
     /// The printed link: the token moves from the address into a cookie.
     fn link(&self, request: &Request) -> Option<Response> {
         let token = self.0.token.as_ref()?;
-        let is_link = auth::is_safe(request.method()) && request.uri().path() == "/";
-        let said = is_link.then(|| auth::in_query(request.uri())).flatten()?;
+        let said = auth::is_page(request).then(|| auth::in_query(request.uri())).flatten()?;
         let cookie = auth::cookie(token).filter(|_| token.is(&said))?;
+        // The same address without it.
+        let mut address = request.uri().clone();
+        auth::forget(&mut address);
+        // One that is written in another way goes with all the rest.
+        let is_clean = auth::in_query(&address).is_none();
+        let whole = address.path_and_query().map(|address| address.as_str()).filter(|_| is_clean);
+        let address = whole.unwrap_or(address.path());
         let mut response = StatusCode::SEE_OTHER.into_response();
-        response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        response.headers_mut().insert(header::LOCATION, HeaderValue::try_from(address).ok()?);
         response.headers_mut().insert(header::SET_COOKIE, cookie);
         Some(response)
     }
 
-    fn authenticate(&self, request: &mut Request, peer: Peer, from: &From) -> Result<(), Refusal> {
+    /// Says whether it has the token, or needs none; what needs one and has none is refused.
+    fn authenticate(&self, request: &mut Request, peer: Peer, from: &From) -> Result<bool, Refusal> {
         let way = match &self.0.token {
             None => Some(Way::Open),
             Some(token) => auth::way(token, request),
@@ -137,9 +138,8 @@ impl Guard {
         if is_change && way.is_some_and(|way| is_forged(way, request, from)) {
             return Err(Refusal::Forged);
         }
-        request.extensions_mut().insert(Entry { is_inside: way.is_some() });
         auth::forget(request.uri_mut());
-        Ok(())
+        Ok(way.is_some())
     }
 }
 

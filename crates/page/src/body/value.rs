@@ -1,0 +1,65 @@
+//! JSON for people: an object is a list of names and values, anything else is code.
+
+use serde_json::{Map, Value, value::RawValue};
+
+use super::pile::Pile;
+use crate::html::{Html, Shown, code, element, join, line, plain};
+
+/// Longer JSON is shown as it came.
+const READ: usize = 1 << 20;
+/// Objects with more fields are shown as code.
+const FIELDS: usize = 30;
+/// Longer values are shown as a block.
+const SHORT: usize = 200;
+
+/// What a tool was given.
+pub(super) fn input(pile: &mut Pile, raw: &RawValue) {
+    match read(raw) {
+        Some(Value::Object(fields)) if fields.is_empty() => {}
+        Some(Value::Object(fields)) if fields.len() <= FIELDS => pile.add(fields_of(&fields)),
+        Some(Value::String(text)) => pile.add(plain(&text)),
+        Some(Value::Null) => {}
+        Some(value) => pile.add(json(&value)),
+        None => pile.add(code(raw.get(), "json")),
+    }
+}
+
+/// The value, if it can be read and is not too long.
+pub(super) fn read(raw: &RawValue) -> Option<Value> {
+    (raw.get().len() <= READ).then(|| serde_json::from_str(raw.get()).ok()).flatten()
+}
+
+/// A value as code.
+pub(super) fn json(value: &Value) -> Shown {
+    code(&serde_json::to_string_pretty(value).unwrap_or_default(), "json")
+}
+
+/// A text that may be JSON.
+pub(super) fn text_or_json(text: &str) -> Option<Value> {
+    let begins = text.trim_start().starts_with(['{', '[']);
+    (begins && text.len() <= READ).then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+fn fields_of(fields: &Map<String, Value>) -> Shown {
+    let mut pile = Pile::default();
+    let rows: Vec<Html> = fields.iter().map(|(name, value)| row(&mut pile, name, value)).collect();
+    let rows = Shown { html: element("table", "kv", &[element("tbody", "", &rows)]), ..pile.shown() };
+    Shown { lines: rows.lines.max(1), ..rows }
+}
+
+/// One row; the pile only counts.
+fn row(pile: &mut Pile, name: &str, value: &Value) -> Html {
+    let shown = match value {
+        Value::String(text) if text.len() > SHORT || text.contains('\n') => plain(text),
+        Value::String(text) => one_line(text),
+        Value::Object(_) | Value::Array(_) => json(value),
+        other => one_line(&other.to_string()),
+    };
+    let html = shown.html.clone();
+    pile.add(shown);
+    join(&[element("tr", "", &[element("th", "", &[line(name)]), element("td", "", &[html])])])
+}
+
+fn one_line(text: &str) -> Shown {
+    Shown { html: element("code", "", &[line(text)]), lines: 1, cut: false }
+}

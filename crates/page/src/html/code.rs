@@ -1,0 +1,77 @@
+//! Code: a file, a command, JSON.
+
+use super::{
+    Html, Shown,
+    cut::{Fit, Line, TEXT, fit},
+    highlight::{Highlighter, Language},
+    parts::{element, line},
+    writer::Writer,
+};
+
+/// Longer texts are not highlighted: what is shown of them says little about where it stands.
+const HIGHLIGHTED: usize = 200_000;
+
+/// Code in a `<pre class="code">`, highlighted by the name of its language or by the path of its file.
+#[must_use]
+pub fn code(text: &str, language_or_path: &str) -> Shown {
+    let fit = fit(text, &TEXT);
+    let mut out = Writer::default();
+    out.open("pre", "code");
+    out.code(&fit, language(text, language_or_path));
+    out.close("pre");
+    out.shown(fit.lines())
+}
+
+/// One line of code.
+#[must_use]
+pub fn code_title(text: &str) -> Html {
+    element("code", "", &[line(text)])
+}
+
+/// The language of a text, if it is one to be highlighted.
+fn language(text: &str, language_or_path: &str) -> Option<Language> {
+    if text.len() > HIGHLIGHTED || language_or_path.is_empty() {
+        return None;
+    }
+    let is_path = language_or_path.contains(['/', '\\', '.']) && !language_or_path.starts_with(['{', '.']);
+    if is_path { Language::of_path(language_or_path) } else { Language::named(language_or_path) }
+}
+
+impl Writer {
+    /// The lines of code that are shown of a text.
+    fn code(&mut self, fit: &Fit<'_>, language: Option<Language>) {
+        let mut highlighter = language.map(Highlighter::new);
+        self.code_lines(&fit.head, highlighter.as_mut());
+        if let Some(gap) = fit.gap {
+            self.gap(gap);
+            self.raw("\n");
+            highlighter.iter_mut().for_each(Highlighter::restart);
+        }
+        self.code_lines(&fit.tail, highlighter.as_mut());
+    }
+
+    fn code_lines(&mut self, lines: &[Line<'_>], mut highlighter: Option<&mut Highlighter>) {
+        for line in lines {
+            match line.left_out {
+                0 => self.code_line(line.start, highlighter.as_deref_mut()),
+                _ => self.line(line),
+            }
+            self.raw("\n");
+        }
+    }
+
+    /// The code of a fence.
+    pub(super) fn fence(&mut self, text: &str, name: &str, may_highlight: bool) {
+        let language = if may_highlight { language(text, name) } else { None };
+        self.open("pre", "code");
+        if !name.is_empty() {
+            self.open("span", "lang");
+            self.html(&line(name));
+            self.close("span");
+        }
+        self.open("code", "");
+        self.code(&fit(text, &TEXT), language);
+        self.close("code");
+        self.close("pre");
+    }
+}

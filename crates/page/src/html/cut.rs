@@ -1,0 +1,204 @@
+//! What of a long text is shown: its head and its tail, and of a long line its beginning and its end.
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+use super::writer::Writer;
+
+/// How much of a text is shown.
+pub(super) struct Limits {
+    /// Lines and bytes at the beginning.
+    head: (usize, usize),
+    /// Lines and bytes at the end.
+    tail: (usize, usize),
+}
+
+/// Output, code, diffs.
+pub(super) const TEXT: Limits = Limits { head: (300, 75_000), tail: (100, 25_000) };
+
+/// So many bytes of a line are shown.
+pub(super) const LINE: usize = 4_000;
+
+/// What is shown of a text.
+pub(super) struct Fit<'a> {
+    /// The first lines.
+    pub(super) head: Vec<Line<'a>>,
+    /// What is left out behind them.
+    pub(super) gap: Option<Gap>,
+    /// The last lines, if something is left out.
+    pub(super) tail: Vec<Line<'a>>,
+}
+
+impl Fit<'_> {
+    /// How many lines are shown.
+    pub(super) fn lines(&self) -> usize {
+        self.head.len() + self.tail.len() + usize::from(self.gap.is_some())
+    }
+}
+
+/// What is left out of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Gap {
+    /// How many lines.
+    pub(super) lines: usize,
+    /// How many bytes.
+    pub(super) bytes: usize,
+}
+
+/// A line, without its end; of a long one the beginning and the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) start: &'a str,
+    /// So many bytes are left out.
+    pub(super) left_out: usize,
+    pub(super) end: &'a str,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn new(line: &'a str) -> Self {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.len() <= LINE {
+            return Self { start: line, left_out: 0, end: "" };
+        }
+        let (start, rest) = line.split_at(line.floor_char_boundary(LINE / 4 * 3));
+        let (middle, end) = rest.split_at(rest.ceil_char_boundary(rest.len() - LINE / 4));
+        Self { start, left_out: middle.len(), end }
+    }
+
+    fn len(&self) -> usize {
+        self.start.len() + self.end.len()
+    }
+}
+
+/// What is shown of a text. Costs little more than finding the line ends.
+pub(super) fn fit<'a>(text: &'a str, limits: &Limits) -> Fit<'a> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let (head, rest) = first(text, limits.head);
+    let Some(rest) = rest else { return Fit { head, gap: None, tail: Vec::new() } };
+    let (tail, middle) = last(rest, limits.tail);
+    let gap =
+        middle.map(|middle| Gap { lines: 1 + memchr_iter(b'\n', middle.as_bytes()).count(), bytes: middle.len() });
+    Fit { head, gap, tail }
+}
+
+/// The first lines of a text, and what follows.
+fn first(text: &str, (lines, bytes): (usize, usize)) -> (Vec<Line<'_>>, Option<&str>) {
+    let (mut found, mut taken, mut rest) = (Vec::new(), 0, text);
+    while found.len() < lines && taken < bytes {
+        let Some(end) = memchr(b'\n', rest.as_bytes()) else {
+            found.push(Line::new(rest));
+            return (found, None);
+        };
+        let (line, behind) = rest.split_at(end);
+        let line = Line::new(line);
+        taken += line.len();
+        found.push(line);
+        rest = behind.strip_prefix('\n').unwrap_or(behind);
+    }
+    (found, Some(rest))
+}
+
+/// The last lines of a text, and what comes before them.
+fn last(text: &str, (lines, bytes): (usize, usize)) -> (Vec<Line<'_>>, Option<&str>) {
+    let (mut found, mut taken, mut rest) = (Vec::new(), 0, Some(text));
+    while let Some(text) = rest
+        && found.len() < lines
+        && taken < bytes
+    {
+        let start = memrchr(b'\n', text.as_bytes());
+        let (before, line) = text.split_at(start.map_or(0, |start| start + 1));
+        let line = Line::new(line);
+        taken += line.len();
+        found.push(line);
+        rest = start.and(before.strip_suffix('\n'));
+    }
+    found.reverse();
+    (found, rest)
+}
+
+impl Writer {
+    /// Says that lines are left out here.
+    pub(super) fn gap(&mut self, gap: Gap) {
+        let lines = if gap.lines == 1 { "1 line".to_owned() } else { format!("{} lines", grouped(gap.lines)) };
+        self.left_out(&format!("{lines} ({}) left out", size(gap.bytes)));
+    }
+
+    /// Says what is left out here.
+    pub(super) fn left_out(&mut self, what: &str) {
+        self.cut = true;
+        self.open("span", "cut");
+        self.text("… ");
+        self.text(what);
+        self.text(" …");
+        self.close("span");
+    }
+
+    /// A line, without its end.
+    pub(super) fn line(&mut self, line: &Line<'_>) {
+        self.text(line.start);
+        if line.left_out > 0 {
+            self.left_out(&format!("{} of this line left out", size(line.left_out)));
+        }
+        self.text(line.end);
+    }
+}
+
+/// A number of bytes, for people.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{}.{} MB", grouped(bytes / 1_000_000), bytes / 100_000 % 10),
+    }
+}
+
+/// A number, its digits in groups.
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gap, LINE, Limits, fit, grouped, size};
+
+    const SMALL: Limits = Limits { head: (3, 100), tail: (2, 100) };
+
+    #[test]
+    fn short_texts_are_whole() {
+        for (text, lines) in [("", 1), ("a", 1), ("a\n", 1), ("a\nb\r\nc", 3), ("a\nb\nc\nd\ne\n", 5)] {
+            let fit = fit(text, &SMALL);
+            assert_eq!((fit.lines(), fit.gap), (lines, None), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_middle_of_long_texts_is_left_out() {
+        let fit = fit("1\n2\n3\n4\n5\n6\n7\n", &SMALL);
+        let starts = |lines: &[super::Line<'_>]| lines.iter().map(|line| line.start.to_owned()).collect::<Vec<_>>();
+        assert_eq!(starts(&fit.head), ["1", "2", "3"]);
+        assert_eq!(fit.gap, Some(Gap { lines: 2, bytes: 3 }));
+        assert_eq!(starts(&fit.tail), ["6", "7"]);
+    }
+
+    #[test]
+    fn the_middle_of_long_lines_is_left_out() {
+        let text = "ä".repeat(10_000);
+        let fit = fit(&text, &SMALL);
+        let line = fit.head[0];
+        assert!(line.start.len() + line.end.len() <= LINE);
+        assert_eq!(line.start.len() + line.left_out + line.end.len(), text.len());
+    }
+
+    #[test]
+    fn figures_are_for_people() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!([size(12), size(4_321), size(12_345_678)], ["12 bytes", "4 KB", "12.3 MB"]);
+    }
+}

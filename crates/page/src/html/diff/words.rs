@@ -1,0 +1,57 @@
+//! What of a changed line is really different.
+
+use std::ops::Range;
+
+/// Longer lines are not looked at.
+const LINE: usize = 2_000;
+
+/// The part of each of two lines that the other does not have; none if they share too little to be one line.
+pub(super) fn different(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
+    if old.len() > LINE || new.len() > LINE || old == new {
+        return None;
+    }
+    let start = word_start(old, old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count());
+    let (old_rest, new_rest) = (old.get(start..)?, new.get(start..)?);
+    let same = old_rest.bytes().rev().zip(new_rest.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let end = word_end(old_rest, same);
+    let shared = old.get(..start)?.trim().len() + old_rest.get(old_rest.len() - end..)?.trim().len();
+    let is_one_line = shared * 3 >= old.trim().len().max(new.trim().len());
+    is_one_line.then_some((start..old.len() - end, start..new.len() - end))
+}
+
+/// The beginning of the word that a place is in; always one of a character.
+fn word_start(text: &str, place: usize) -> usize {
+    let before = text.get(..text.floor_char_boundary(place)).unwrap_or_default();
+    before.trim_end_matches(is_word).len()
+}
+
+/// How much of the end of a text is left when it begins behind a word.
+fn word_end(text: &str, same: usize) -> usize {
+    let behind = text.get(text.ceil_char_boundary(text.len() - same)..).unwrap_or_default();
+    behind.trim_start_matches(is_word).len()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::different;
+
+    #[track_caller]
+    fn check(old: &str, new: &str, expected: Option<(&str, &str)>) {
+        let found = different(old, new).map(|(a, b)| (old.get(a).unwrap(), new.get(b).unwrap()));
+        assert_eq!(found, expected, "{old:?} {new:?}");
+    }
+
+    #[test]
+    fn words_are_found() {
+        check("let a = 1;", "let a = 2;", Some(("1", "2")));
+        check("foo(alpha, x)", "foo(alphabet, x)", Some(("alpha", "alphabet")));
+        check("fn x() {", "pub fn x() {", Some(("", "pub ")));
+        check("größe = 1", "große = 1", Some(("größe", "große")));
+        check("same", "same", None);
+        check("all of it", "is something else", None);
+    }
+}

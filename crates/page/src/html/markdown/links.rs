@@ -1,0 +1,117 @@
+//! Where links may lead, and which text is one.
+
+/// The address may be followed: one of the web, or of a mail. Anything else, also what only looks like one, may not.
+pub(crate) fn is_safe(address: &str) -> bool {
+    let begins = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    let is_known = ["http://", "https://", "mailto:"].into_iter().any(begins);
+    is_known && address.len() <= 4_000 && !address.chars().any(|c| c.is_control())
+}
+
+/// Text that looks like an address, so that people take it for where the link leads.
+pub(super) fn looks_like_address(text: &str) -> bool {
+    let text = text.trim();
+    text.contains("://") || text.starts_with("www.") || text.starts_with("mailto:")
+}
+
+/// What the text says is where the address leads.
+pub(super) fn says_where(text: &str, address: &str) -> bool {
+    let bare = |address: &str| {
+        let address = address.trim().trim_end_matches('/');
+        let address = address.strip_prefix("mailto:").or_else(|| address.split_once("://").map(|(_, rest)| rest));
+        address.map(str::to_owned)
+    };
+    let text = text.trim().trim_end_matches('/');
+    let address = address.trim().trim_end_matches('/');
+    text == address || bare(address).is_some_and(|bare| bare == text || Some(bare) == self::bare(text))
+}
+
+fn bare(text: &str) -> Option<String> {
+    text.split_once("://").map(|(_, rest)| rest.to_owned())
+}
+
+/// The first address in a text: where it begins and ends.
+pub(super) fn find(text: &str) -> Option<(usize, usize)> {
+    let mut from = 0;
+    while let Some(at) = memchr::memmem::find(text.as_bytes().get(from..)?, b"http") {
+        let start = from + at;
+        let length = length(text.get(start..)?);
+        let stands_alone = !text.get(..start)?.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if length > "https://".len() && stands_alone {
+            return Some((start, start + length));
+        }
+        from = start + "http".len();
+    }
+    None
+}
+
+/// How long the address is that the text begins with.
+fn length(text: &str) -> usize {
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        return 0;
+    }
+    let ends = |c: char| {
+        c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '`' | '|' | '\\' | '^' | '{' | '}')
+    };
+    let whole = text.split(ends).next().unwrap_or_default();
+    let mut address = whole;
+    loop {
+        let trimmed = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
+        // A bracket at the end belongs to the address only if it was opened in it.
+        let closes = |open: char, close: char| {
+            trimmed.ends_with(close) && trimmed.matches(close).count() > trimmed.matches(open).count()
+        };
+        let shorter = if closes('(', ')') || closes('[', ']') { trimmed.get(..trimmed.len() - 1) } else { None };
+        match shorter {
+            Some(shorter) => address = shorter,
+            None => return trimmed.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{find, is_safe, says_where};
+
+    #[test]
+    fn only_the_web_is_safe() {
+        for address in ["http://a", "HTTPS://a/b?c=d&e", "mailto:a@b"] {
+            assert!(is_safe(address), "{address}");
+        }
+        for address in [
+            "javascript:alert(1)",
+            "JaVaScRiPt:1",
+            " https://a",
+            "java\nscript:1",
+            "data:text/html,x",
+            "vbscript:x",
+            "//a",
+            "/a",
+            "#a",
+            "https:a",
+            "\u{1}javascript:1",
+            "https://a\nb",
+            "file:///etc/passwd",
+            "ftp://a",
+            "",
+        ] {
+            assert!(!is_safe(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn addresses_in_text_are_found() {
+        let found = |text: &str| find(text).map(|(start, end)| text.get(start..end).unwrap().to_owned());
+        assert_eq!(found("see https://a.b/c_d, and").as_deref(), Some("https://a.b/c_d"));
+        assert_eq!(found("(https://a.b/(c))").as_deref(), Some("https://a.b/(c)"));
+        assert_eq!(found("http:// xhttp://a https://").as_deref(), None);
+        assert_eq!(found("nothing"), None);
+    }
+
+    #[test]
+    fn a_text_says_where_it_leads() {
+        assert!(says_where("https://a.b/", "https://a.b"));
+        assert!(says_where("a.b", "https://a.b"));
+        assert!(says_where("x@y.z", "mailto:x@y.z"));
+        assert!(!says_where("https://good.example", "https://bad.example"));
+    }
+}

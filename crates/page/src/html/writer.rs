@@ -1,0 +1,171 @@
+//! Writing HTML: text is escaped here and nowhere else. Tags, classes and attributes are ours, so they are `'static`.
+
+use std::fmt::Write as _;
+
+use super::{Html, Shown, invisible::is_hidden};
+
+/// A text has at most so many hidden characters shown by number; a bomb of them is shown as replacement characters.
+const NUMBERED: u32 = 1_000;
+
+/// HTML that is being written.
+#[derive(Default)]
+pub(super) struct Writer {
+    out: String,
+    /// How many hidden characters were shown by number.
+    numbered: u32,
+    /// Something was left out.
+    pub(super) cut: bool,
+}
+
+impl Writer {
+    pub(super) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Markup of ours.
+    pub(super) fn raw(&mut self, markup: &'static str) {
+        self.out.push_str(markup);
+    }
+
+    /// HTML that was made before.
+    pub(super) fn html(&mut self, html: &Html) {
+        self.out.push_str(&html.0);
+    }
+
+    /// `<tag>`, or `<tag class="…">`.
+    pub(super) fn open(&mut self, tag: &'static str, class: &str) {
+        self.out.push('<');
+        self.out.push_str(tag);
+        if !class.is_empty() {
+            self.attribute("class", class);
+        }
+        self.out.push('>');
+    }
+
+    pub(super) fn close(&mut self, tag: &'static str) {
+        self.out.push_str("</");
+        self.out.push_str(tag);
+        self.out.push('>');
+    }
+
+    /// ` name="value"`, in a tag that was begun by [`raw`](Self::raw).
+    pub(super) fn attribute(&mut self, name: &'static str, value: &str) {
+        self.out.push(' ');
+        self.out.push_str(name);
+        self.out.push_str("=\"");
+        self.address(value);
+        self.out.push('"');
+    }
+
+    /// A value in quotes: nothing hidden, nothing that ends it.
+    fn address(&mut self, value: &str) {
+        for c in value.chars() {
+            match escape(c) {
+                Some(escaped) => self.out.push_str(escaped),
+                None if is_hidden(c, None, None) || c.is_whitespace() && c != ' ' => {
+                    let mut bytes = [0; 4];
+                    for byte in c.encode_utf8(&mut bytes).bytes() {
+                        self.push_fmt(format_args!("%{byte:02X}"));
+                    }
+                }
+                None => self.out.push(c),
+            }
+        }
+    }
+
+    /// The beginning of a link to an address that is safe.
+    pub(super) fn anchor(&mut self, address: &str) {
+        self.raw("<a");
+        self.attribute("href", address);
+        self.raw(" rel=\"noopener noreferrer nofollow\" target=\"_blank\">");
+    }
+
+    pub(super) fn number(&mut self, number: u64) {
+        self.push_fmt(format_args!("{number}"));
+    }
+
+    fn push_fmt(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ok = self.out.write_fmt(text).is_ok();
+    }
+
+    /// Text, escaped; hidden characters are shown by number.
+    pub(super) fn text(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(is_special) {
+            let (fine, special) = rest.split_at(at);
+            self.out.push_str(fine);
+            rest = self.special(special, fine.chars().next_back());
+        }
+        self.out.push_str(rest);
+    }
+
+    /// The first character of a text that is not plain ASCII, or the run of it; gives the rest.
+    fn special<'a>(&mut self, text: &'a str, before: Option<char>) -> &'a str {
+        let mut before = before;
+        let mut chars = text.chars();
+        while let Some(c) = chars.clone().next() {
+            if !u8::try_from(c).map_or(true, is_special) {
+                break;
+            }
+            chars.next();
+            if let Some(escaped) = escape(c) {
+                self.out.push_str(escaped);
+            } else if is_hidden(c, before, chars.clone().next()) {
+                let run = 1 + chars.clone().take_while(|next| *next == c).count();
+                chars = take(chars, run - 1);
+                self.hidden(c, run);
+            } else {
+                self.out.push(c);
+            }
+            before = Some(c);
+        }
+        chars.as_str()
+    }
+
+    fn hidden(&mut self, c: char, run: usize) {
+        if self.numbered >= NUMBERED {
+            self.out.push(char::REPLACEMENT_CHARACTER);
+            return;
+        }
+        self.numbered += 1;
+        self.push_fmt(format_args!("<span class=\"ctl\">U+{:04X}", u32::from(c)));
+        if run > 1 {
+            self.push_fmt(format_args!("×{run}"));
+        }
+        self.raw("</span>");
+    }
+
+    /// What was made, as it is shown.
+    pub(super) fn shown(self, lines: usize) -> Shown {
+        let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+        Shown { cut: self.cut, lines, html: Html(self.out) }
+    }
+
+    pub(super) fn finish(self) -> Html {
+        Html(self.out)
+    }
+}
+
+fn take(mut chars: std::str::Chars<'_>, count: usize) -> std::str::Chars<'_> {
+    for _ in 0..count {
+        chars.next();
+    }
+    chars
+}
+
+/// Plain ASCII needs no look.
+fn is_special(byte: u8) -> bool {
+    !matches!(byte, b'\n' | b'\t' | b' '..=b'~') || matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')
+}
+
+fn escape(c: char) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '"' => "&quot;",
+        '\'' => "&#39;",
+        _ => return None,
+    })
+}

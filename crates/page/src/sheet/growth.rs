@@ -1,0 +1,199 @@
+//! A text that is growing right now: what of it is finished, and the rest. What comes of a text depends on the pieces that
+//! it came in and on nothing else, so that who comes later sees what others have seen grow.
+
+use switchboard_event::Field;
+
+use super::paint::{self, Html};
+
+/// What kind of text grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Markdown.
+    Text,
+    /// What a terminal shows.
+    Output,
+    /// Just text.
+    Plain,
+}
+
+impl Way {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Output => "output",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// A finished part is not added to what is shown beyond this: the rest is shown when all of it is there.
+const MOST_HTML: usize = 1 << 20;
+
+/// The rest has at most so many bytes, of which so many stay when it gets longer.
+const MOST_TAIL: usize = 24 << 10;
+const KEPT_TAIL: usize = 8 << 10;
+
+/// Markdown that does not come to the end of a block for so long is cut, too.
+const MOST_BLOCK: usize = 96 << 10;
+
+/// A text that is growing.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    /// What kind of text it is.
+    pub way: Way,
+    /// The field of the item that grows.
+    pub field: Field,
+    /// What is finished.
+    pub blocks: Vec<Html>,
+    /// The rest, as text.
+    pub tail: String,
+    /// How often the rest began anew.
+    pub turns: u32,
+    /// Something was left out.
+    pub cut: bool,
+    /// How many lines it has.
+    pub lines: u32,
+    /// How long what is finished is.
+    shown: usize,
+    part: u32,
+    /// The beginning of a terminal's command.
+    escape: String,
+    /// What comes next is written over the line.
+    over: bool,
+}
+
+impl Growth {
+    pub(super) fn new(field: Field, way: Way) -> Self {
+        Self {
+            way,
+            field,
+            blocks: Vec::new(),
+            shown: 0,
+            tail: String::new(),
+            turns: 0,
+            cut: false,
+            lines: 0,
+            part: 0,
+            escape: String::new(),
+            over: false,
+        }
+    }
+
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.shown + self.blocks.capacity() * size_of::<Html>() + self.tail.capacity() + size_of::<Self>()
+    }
+
+    pub(super) fn push(&mut self, part: u32, text: &str) {
+        if std::mem::replace(&mut self.part, part) != part && !(self.tail.is_empty() && self.blocks.is_empty()) {
+            self.add("\n\n");
+        }
+        self.add(text);
+    }
+
+    fn add(&mut self, text: &str) {
+        let lines = text.bytes().filter(|byte| *byte == b'\n').count();
+        self.lines = self.lines.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        match self.way {
+            Way::Text => {
+                self.tail.push_str(text);
+                // Blocks end with lines.
+                if lines > 0 {
+                    self.finish_blocks();
+                }
+                self.shorten(MOST_BLOCK);
+            }
+            Way::Output => {
+                self.print(text);
+                self.shorten(MOST_TAIL);
+            }
+            Way::Plain => {
+                self.tail.push_str(text);
+                self.shorten(MOST_TAIL);
+            }
+        }
+    }
+
+    fn finish_blocks(&mut self) {
+        let end = paint::finished(&self.tail);
+        if end == 0 || self.shown > MOST_HTML {
+            return;
+        }
+        let rest = self.tail.split_off(end);
+        let block = paint::markdown(&self.tail);
+        self.tail = rest;
+        self.finish(block);
+    }
+
+    /// Leaves out the beginning of what got too long.
+    fn shorten(&mut self, most: usize) {
+        if self.tail.len() <= most {
+            return;
+        }
+        let from = (self.tail.len() - KEPT_TAIL..self.tail.len()).find(|at| self.tail.is_char_boundary(*at));
+        self.tail = self.tail.split_off(from.unwrap_or(self.tail.len()));
+        if !std::mem::replace(&mut self.cut, true) {
+            self.finish(paint::cut());
+        }
+        self.turns += 1;
+    }
+
+    fn finish(&mut self, block: Html) {
+        self.shown += block.as_str().len();
+        self.blocks.push(block);
+        self.turns += 1;
+    }
+
+    /// Adds what a terminal would show: its commands are left out, and a line can be written over.
+    fn print(&mut self, text: &str) {
+        for c in text.chars() {
+            if !self.escape.is_empty() {
+                self.escape.push(c);
+                if is_whole(&self.escape) {
+                    self.escape.clear();
+                }
+                continue;
+            }
+            match c {
+                '\x1b' => self.escape.push(c),
+                // Whether the line is written over is only known with what comes next.
+                '\r' => self.over = true,
+                '\n' => {
+                    self.over = false;
+                    self.tail.push(c);
+                }
+                _ => {
+                    if std::mem::take(&mut self.over) {
+                        self.clear_line();
+                    }
+                    self.tail.push(c);
+                }
+            }
+        }
+    }
+
+    fn clear_line(&mut self) {
+        let start = self.tail.rfind('\n').map_or(0, |at| at + 1);
+        self.tail.truncate(start);
+        self.turns += 1;
+    }
+}
+
+/// No command of a terminal is longer.
+const LONGEST_ESCAPE: usize = 256;
+
+/// All of a command of a terminal is there.
+fn is_whole(escape: &str) -> bool {
+    let mut chars = escape.chars().skip(1);
+    let ends = |c: char| ('@'..='~').contains(&c);
+    let whole = match chars.next() {
+        None => false,
+        Some('[') => escape.len() > 2 && escape.ends_with(ends),
+        Some(']') => escape.ends_with('\x07') || (escape.len() > 2 && escape.ends_with("\x1b\\")),
+        Some('(' | ')' | '#') => chars.next().is_some(),
+        Some(_) => true,
+    };
+    whole || escape.len() > LONGEST_ESCAPE
+}

@@ -1,0 +1,47 @@
+//! What the page asks for: its files, sessions as entries with safe HTML, cards, and streams of changes. Made for that page
+//! and changed with it (`docs/page.md`); programs have the operations of `api/`.
+//!
+//! * `files` are the page itself. `desk` has the entries of a session, `desks` those of many.
+//! * `session`, `stream`, `parts` and `export` are about one session, `transcript` about one of the logs.
+//! * `card` is a session in short, `ledger` knows what each has used, `board` and `watch` show all of them.
+//! * `begin` is what one needs to know to start a session.
+
+mod begin;
+mod board;
+mod card;
+mod desk;
+mod desks;
+mod files;
+mod ledger;
+mod session;
+mod source;
+mod stream;
+mod watch;
+
+use axum::{Router, routing::get};
+
+pub use desks::Desks;
+pub use ledger::Ledger;
+pub use watch::Watch;
+
+use crate::Service;
+
+/// Adds what the page asks for to a router.
+pub fn routes(router: Router<Service>) -> Router<Service> {
+    router
+        .route("/", get(files::index))
+        .route("/new", get(files::index))
+        .route("/history", get(files::index))
+        .route("/usage", get(files::index))
+        .route("/s/{id}", get(files::index))
+        .route("/h/{id}", get(files::index))
+        .route("/favicon.ico", get(files::icon))
+        .route("/static/{*path}", get(files::file))
+        .route("/api/page/sessions/{id}", get(session::window))
+        .route("/api/page/sessions/{id}/outline", get(session::outline))
+        .route("/api/page/sessions/{id}/stream", get(stream::stream))
+        .route("/api/page/board", get(board::board))
+        .route("/api/page/board/stream", get(watch::stream))
+        .route("/api/page/new", get(begin::begin))
+        .route("/api/page/folders", get(begin::folders))
+}

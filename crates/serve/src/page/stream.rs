@@ -1,0 +1,200 @@
+//! What happens in a session, as changes of its entries. What comes within a moment is told together; who cannot keep up
+//! is told less often, and nobody waits for it.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use futures_util::stream as streams;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use switchboard_event::Id;
+use switchboard_page::sheet::{Cursor, Op};
+use switchboard_store::{Session as Stored, StoreError};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{card::choices, desk::News};
+use crate::{
+    Drain, Problem, Service,
+    api::last_event_id,
+    input::{Path, Query},
+    metrics::OpenStream,
+};
+
+/// What comes within this time is told together.
+const TOGETHER: Duration = Duration::from_millis(30);
+
+/// A comment is sent when there was nothing to say for so long.
+pub const QUIET: Duration = Duration::from_secs(15);
+
+/// Figures that change with every event are told so often.
+const FIGURES: Duration = Duration::from_millis(500);
+
+/// From where on.
+#[derive(Debug, Default, Deserialize)]
+pub struct StreamQuery {
+    /// Behind this event.
+    after: Option<u64>,
+}
+
+/// What happens in a session.
+pub async fn stream(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Query(query): Query<StreamQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let stored = service.stored(&id).await?;
+    let after = last_event_id(&headers)?.or(query.after);
+    let cursor = service.at_desk(&id, move |desk| desk.cursor(after.unwrap_or(u64::MAX))).await?;
+    let open = service.metrics().stream("sse", "page");
+    let teller = Teller {
+        session: stored.id,
+        cursor,
+        told: String::new(),
+        figures: Instant::now(),
+        over: false,
+        service,
+        _open: open,
+    };
+    Ok(events(streams::unfold(teller, |mut teller| async move {
+        let bytes = teller.next().await?;
+        Some((Ok::<_, Infallible>(bytes), teller))
+    })))
+}
+
+/// Server-sent events.
+pub fn events(stream: impl futures_util::Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
+    let mut response = Body::from_stream(stream).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that would collect the stream before they pass it on.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// Tells one reader what happens.
+struct Teller {
+    service: Service,
+    session: Id,
+    cursor: Cursor,
+    /// The session as it was told last, without what changes with every event.
+    told: String,
+    /// When figures may be told next.
+    figures: Instant,
+    over: bool,
+    _open: OpenStream,
+}
+
+impl Teller {
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.over {
+            return None;
+        }
+        let drain = self.service.drain().clone();
+        loop {
+            if self.told.is_empty() {
+                return self.tell().await;
+            }
+            let changed = tokio::select! {
+                changed = timeout(QUIET, self.changed()) => changed,
+                () = drain.begun() => return self.close(Drain::REASON),
+            };
+            match changed {
+                Err(_) => return Some(Bytes::from_static(b": still here\n\n")),
+                Ok(Err(problem)) => return self.close(&problem.detail),
+                Ok(Ok(())) => {}
+            }
+            let said = self.tell().await?;
+            if !said.is_empty() {
+                return Some(said);
+            }
+        }
+    }
+
+    /// Waits until something happened, and then for what comes right behind it.
+    async fn changed(&self) -> Result<(), Problem> {
+        let (engine, session, seen) = (self.service.engine().clone(), self.session.clone(), self.cursor.seq);
+        let follower = self.service.ask(move |_| engine.follow(&session, seen)).await?;
+        if follower.last() <= seen {
+            if follower.is_over() {
+                self.service.engine().goes_on(&self.session, seen).await?;
+            } else {
+                follower.until(|| (follower.last() > seen || follower.is_over()).then_some(())).await;
+            }
+        }
+        sleep_until(Instant::now() + TOGETHER).await;
+        Ok(())
+    }
+
+    /// Says what happened.
+    async fn tell(&mut self) -> Option<Bytes> {
+        let (id, mut cursor) = (self.session.clone(), std::mem::take(&mut self.cursor));
+        let service = self.service.clone();
+        let asked = self.service.ask(move |log| {
+            let desk = service.desk(&id);
+            let news = desk.news(&mut cursor)?;
+            service.desks().tidy();
+            let stored = log.session(&id)?.ok_or_else(|| StoreError::NoSession(id.to_string()))?;
+            Ok((cursor, news, stored))
+        });
+        match asked.await {
+            Ok((cursor, news, stored)) => {
+                self.cursor = cursor;
+                Some(self.write(&news, stored))
+            }
+            Err(problem) => self.close(&problem.detail),
+        }
+    }
+
+    fn write(&mut self, news: &News, stored: Stored) -> Bytes {
+        let mut messages: Vec<String> = news.ops.iter().filter_map(|op| serde_json::to_string(op).ok()).collect();
+        messages.extend(self.session(news, stored));
+        let (mut out, last) = (String::new(), messages.len().saturating_sub(1));
+        for (at, message) in messages.iter().enumerate() {
+            if at == last {
+                // Who has this one has all before it.
+                out.push_str(&format!("id: {}\n", self.cursor.seq));
+            }
+            out.push_str("data: ");
+            out.push_str(message);
+            out.push_str("\n\n");
+        }
+        out.into()
+    }
+
+    /// The session, if there is news of it.
+    fn session(&mut self, news: &News, stored: Stored) -> Option<String> {
+        let card = self.service.card(stored, Some(&news.facts));
+        let choices = choices(&news.facts);
+        let key = format!("{}{choices}{}", steady(card.clone()), news.total);
+        let now = Instant::now();
+        let is_reset = news.ops.iter().any(|op| matches!(op, Op::Reset));
+        if key == self.told && now < self.figures && !is_reset {
+            return None;
+        }
+        (self.told, self.figures) = (key, now + FIGURES);
+        Some(json!({ "op": "session", "session": card, "total": news.total, "choices": choices }).to_string())
+    }
+
+    /// Says why the stream ends although the session may go on.
+    fn close(&mut self, why: &str) -> Option<Bytes> {
+        self.over = true;
+        let reason = json!({ "reason": why });
+        Some(Bytes::from(format!("event: closed\ndata: {reason}\n\n")))
+    }
+}
+
+/// A card without what changes with every event.
+fn steady(mut card: Value) -> Value {
+    if let Some(card) = card.as_object_mut() {
+        ["events", "updatedAt"].into_iter().for_each(|name| drop(card.remove(name)));
+    }
+    card
+}
