@@ -117,7 +117,10 @@ async fn folders_are_completed_below_the_roots_alone() {
         let answer = rig.get(&format!("/api/page/folders?prefix={}", prefix.replace('/', "%2F"))).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let folders = answer.body["folders"].as_array().unwrap().clone();
-        folders.into_iter().map(|name| name.as_str().unwrap().rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>()
+        folders
+            .into_iter()
+            .map(|name| name.as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     let at = |path: &str| folder.path().join(path).display().to_string();
     let free = Rig::new();
