@@ -23,7 +23,7 @@ pub(super) fn tool(item: &Item, tool: &Tool, address: &Address<'_>) -> Body {
     match (&tool.result, tool.output.is_empty()) {
         (Some(result), true) => result_of(&mut pile, result),
         (_, false) => output(&mut pile, &tool.output),
-        (None, true) => {}
+        (None, true) => texts(&mut pile, item),
     }
     returned(&mut pile, item, address);
     let is_routine = item.call.as_ref().is_some_and(|call| matches!(call.kind, CallKind::Read | CallKind::Search));
@@ -34,8 +34,9 @@ pub(super) fn tool(item: &Item, tool: &Tool, address: &Address<'_>) -> Body {
 pub(super) fn mcp(item: &Item, mcp: &Mcp, address: &Address<'_>) -> Body {
     let mut pile = Pile::default();
     given(&mut pile, item);
-    if let Some(result) = &mcp.result {
-        result_of(&mut pile, result);
+    match &mcp.result {
+        Some(result) => result_of(&mut pile, result),
+        None => texts(&mut pile, item),
     }
     pile.note(mcp.error.as_deref());
     returned(&mut pile, item, address);
@@ -106,6 +107,12 @@ pub(super) fn given(pile: &mut Pile, item: &Item) {
     if let Some(given) = item.call.as_ref().and_then(|call| call.input.as_deref()) {
         input(pile, given);
     }
+}
+
+/// The text that the tool gave back, where the item itself has none.
+fn texts(pile: &mut Pile, item: &Item) {
+    let given = item.call.iter().flat_map(|call| &call.content).filter(|content| content.kind == ContentType::Text);
+    given.filter_map(|content| content.text.as_deref()).take(RESULTS).for_each(|text| output(pile, text));
 }
 
 /// What the tool gave back beside its output.
