@@ -2,6 +2,7 @@
 //! and in the test kit.
 
 mod bench;
+mod browser;
 mod clis;
 mod fmt;
 mod fuzz;
@@ -13,6 +14,7 @@ mod npm;
 mod place;
 mod process;
 mod schemathesis;
+mod screenshots;
 mod snapshots;
 mod soak;
 mod stage;
@@ -45,6 +47,8 @@ enum Command {
     Fuzz(fuzz::Fuzz),
     Soak(soak::Soak),
     Live(live::Live),
+    Browser(browser::Browser),
+    Screenshots(screenshots::Screenshots),
     Stage(stage::Stage),
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -62,6 +66,8 @@ fn main() -> ExitCode {
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Live(args) => live::run(&args),
+        Command::Browser(args) => browser::run(&args),
+        Command::Screenshots(args) => screenshots::run(&args),
         Command::Stage(args) => stage::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Floor(args) => bench::floor::run(&args),

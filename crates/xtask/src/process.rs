@@ -73,6 +73,11 @@ pub fn is_unattended() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
+/// Everything may be done on this machine.
+pub fn is_root() -> bool {
+    output(&mut program("id", &["-u"])).is_ok_and(|said| said.trim() == "0")
+}
+
 /// A folder with agents to use in place of the pinned ones.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub fn other_clis() -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::{
-    live,
+    browser, live,
     load::{self, Build},
     process::{cargo, is_there, output, program, run as run_program, testkit},
     steps::{self, Outcome, Step},
@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     Step { name: "bad and slow clients of a server, in small", run: abuse },
     Step { name: "requests made from the server's own description", run: schema },
     Step { name: "the real agents against scripted models", run: live::all },
+    Step { name: "the page in a real browser", run: browser::all },
 ];
 
 /// Runs the command.

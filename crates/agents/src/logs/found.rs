@@ -193,8 +193,11 @@ pub struct Facts {
 pub struct Base {
     /// The session.
     pub session: String,
-    /// How many of its records are shared.
+    /// How many records there are before the first of the copy, of the session and of what it began as.
     pub records: u64,
+    /// How many bytes of its log are shared.
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 impl Facts {

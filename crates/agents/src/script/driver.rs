@@ -46,6 +46,9 @@ pub const AGENT: Agent = Agent {
 /// So many pieces of a burst are performed at once: enough to be fast, few enough to be stopped between.
 const PIECES: u64 = 256;
 
+/// So many times a second a piece of a burst is performed that has a rate.
+const MOMENTS: u64 = 50;
+
 const SLEEP: Timer = Timer("sleep");
 
 fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
@@ -179,14 +182,17 @@ impl Performance {
     }
 }
 
-/// A long burst is performed in pieces, so that nobody has to take it all at once.
+/// A long burst is performed in pieces, so that nobody has to take it all at once. One that has a rate is performed in
+/// pieces that take a moment each.
 fn pieces(line: &str) -> Vec<String> {
-    match Verb::parse(line) {
-        Verb::Burst { from: 1, to, of } if to == of && of > PIECES => (0..of.div_ceil(PIECES))
-            .map(|n| format!("burst {}-{} of {of}", n * PIECES + 1, ((n + 1) * PIECES).min(of)))
-            .collect(),
-        _ => vec![line.to_owned()],
+    let Verb::Burst { from: 1, to, of, rate } = Verb::parse(line) else { return vec![line.to_owned()] };
+    let size = rate.map_or(PIECES, |rate| (rate / MOMENTS).max(1));
+    if to != of || of <= size {
+        return vec![line.to_owned()];
     }
+    let at = rate.map(|rate| format!(" at {rate}")).unwrap_or_default();
+    let piece = |n: u64| format!("burst {}-{} of {of}{at}", n * size + 1, ((n + 1) * size).min(of));
+    (0..of.div_ceil(size)).map(piece).collect()
 }
 
 fn answered(answer: &Answer) -> serde_json::Value {

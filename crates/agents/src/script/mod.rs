@@ -2,7 +2,9 @@
 //! every kind of event. It touches no file and starts nothing: what it reports is made up, and the same every time.
 
 mod driver;
+mod literal;
 mod live;
+mod looks;
 mod offers;
 mod requests;
 mod stage;

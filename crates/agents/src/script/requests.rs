@@ -7,7 +7,11 @@ use switchboard_event::{
     RequestOption, RequestResolved, Status, Tool, raw,
 };
 
-use super::live::Live;
+use super::{
+    live::Live,
+    stage::Printing,
+    verb::{Shell, Sides},
+};
 use crate::{Json, Object, Scribe};
 
 /// A request that is open.
@@ -18,7 +22,7 @@ pub struct Asking {
 }
 
 enum Subject {
-    Command(String),
+    Command(Printing),
     Edit,
     Question,
 }
@@ -35,10 +39,11 @@ const OPTIONS: [(&str, &str, OptionKind); 4] = [
 ];
 
 impl Live {
-    pub(super) fn approve(&mut self, command: &str, scribe: &mut Scribe) {
+    pub(super) fn approve(&mut self, shell: &Shell<'_>, scribe: &mut Scribe) {
+        let command = shell.command;
         let item = self.start_command(command, scribe);
         if scribe.start().config.approval_mode == Some(ApprovalMode::AutoAll) {
-            return self.finish_command(&item, command, scribe);
+            return self.finish_command(&item, &Printing::of(shell), scribe);
         }
         let opened = RequestOpened {
             about: About::Command,
@@ -47,11 +52,11 @@ impl Live {
             cwd: scribe.cwd().map(str::to_owned),
             ..RequestOpened::default()
         };
-        self.open(item, Subject::Command(command.to_owned()), opened, scribe);
+        self.open(item, Subject::Command(Printing::of(shell)), opened, scribe);
     }
 
-    pub(super) fn approve_edit(&mut self, path: &str, scribe: &mut Scribe) {
-        let item = self.start_edit(path, scribe);
+    pub(super) fn approve_edit(&mut self, file: &Sides<'_>, scribe: &mut Scribe) {
+        let item = self.start_edit(file, scribe);
         if matches!(scribe.start().config.approval_mode, Some(ApprovalMode::AutoAll | ApprovalMode::AutoEdit)) {
             return self.finish_edit(&item, scribe);
         }
@@ -59,7 +64,7 @@ impl Live {
             Some(Details::FileChange(change)) => change.changes.clone(),
             _ => Vec::new(),
         };
-        let title = format!("Edit {path}");
+        let title = format!("Edit {}", file.path);
         let opened = RequestOpened { about: About::FileChange, title, changes, ..RequestOpened::default() };
         self.open(item, Subject::Edit, opened, scribe);
     }

@@ -4,14 +4,29 @@ use std::ops::RangeInclusive;
 
 use switchboard_event::{
     AgentMessage, Call, CallKind, Command, Details, EndReason, ErrorCode, Fault, Field, FileChange, FileOp, Id, Item,
-    Level, Location, Notice, Plan, PlanEntry, PlanStatus, Reasoning, Status, Subagent, Topic, raw,
+    Level, Location, Notice, Plan, Reasoning, Status, Subagent, Topic, raw,
 };
 
 use super::{
     live::{Live, words},
-    verb::{Verb, Wait},
+    looks,
+    verb::{Shell, Sides, Verb, Wait},
 };
 use crate::{Ending, Json, Scribe, diff};
+
+/// A command that is to print something and to end.
+pub struct Printing {
+    command: String,
+    output: Option<String>,
+    exit: i32,
+}
+
+impl Printing {
+    /// Of a command in a script.
+    pub fn of(shell: &Shell<'_>) -> Self {
+        Self { command: shell.command.to_owned(), output: shell.output.clone(), exit: shell.exit }
+    }
+}
 
 impl Live {
     /// Performs one line.
@@ -22,21 +37,26 @@ impl Live {
         match verb {
             Verb::Text(text) => self.say(text, scribe),
             Verb::Think(text) => self.think(text, scribe),
-            Verb::Run(command) => {
-                let id = self.start_command(command, scribe);
-                self.finish_command(&id, command, scribe);
+            Verb::Say(text) => self.say(text, scribe),
+            Verb::Run(shell) => {
+                let id = self.start_command(shell.command, scribe);
+                self.finish_command(&id, &Printing::of(shell), scribe);
             }
-            Verb::Edit(path) => {
-                let id = self.start_edit(path, scribe);
+            Verb::Edit(file) => {
+                let id = self.start_edit(file, scribe);
                 self.finish_edit(&id, scribe);
             }
+            Verb::Mcp { server, tool, output } => self.mcp(server, tool, output, scribe),
+            Verb::Search(words) => self.search(words, scribe),
+            Verb::Image(name) => self.image(name, scribe),
+            Verb::Retry(message) => looks::retry(message, scribe),
             Verb::Plan(steps) => self.plan(steps, scribe),
-            Verb::Approve(command) => self.approve(command, scribe),
-            Verb::ApproveEdit(path) => self.approve_edit(path, scribe),
+            Verb::Approve(shell) => self.approve(shell, scribe),
+            Verb::ApproveEdit(file) => self.approve_edit(file, scribe),
             Verb::Ask { question, choices } => self.ask(question, choices, scribe),
             Verb::Subagent(label) => self.subagent(label, scribe),
             Verb::Sleep(_) => sleep(verb, scribe),
-            Verb::Burst { from, to, of } => self.burst(*from..=*to, *of, scribe),
+            Verb::Burst { from, to, of, .. } => self.burst(*from..=*to, *of, scribe),
             Verb::Fail(message) => self.fail(Fault::new(ErrorCode::ExecutionError, *message), scribe),
             Verb::Crash => self.crash(scribe),
             Verb::Raw(json) => unheard_of(json, scribe),
@@ -80,19 +100,22 @@ impl Live {
         id
     }
 
-    pub(super) fn finish_command(&mut self, id: &Id, command: &str, scribe: &mut Scribe) {
-        scribe.item_append(id, Field::Output, 0, &format!("pretending to run: {command}\n"));
-        scribe.item_append(id, Field::Output, 0, "done\n");
-        if let Some(Details::Command(command)) = scribe.item_mut(id).map(|item| &mut item.details) {
-            command.exit_code = Some(0);
+    pub(super) fn finish_command(&mut self, id: &Id, printing: &Printing, scribe: &mut Scribe) {
+        let Printing { command, output, exit } = printing;
+        let made_up = || vec![format!("pretending to run: {command}\n"), "done\n".to_owned()];
+        for piece in output.clone().map_or_else(made_up, |output| vec![output]) {
+            scribe.item_append(id, Field::Output, 0, &piece);
         }
-        scribe.item_closed(id, Status::Completed);
+        if let Some(Details::Command(command)) = scribe.item_mut(id).map(|item| &mut item.details) {
+            command.exit_code = Some(*exit);
+        }
+        scribe.item_closed(id, if *exit == 0 { Status::Completed } else { Status::Failed });
         self.said = self.said.saturating_add(words(command));
     }
 
-    pub(super) fn start_edit(&mut self, path: &str, scribe: &mut Scribe) -> Id {
+    pub(super) fn start_edit(&mut self, file: &Sides<'_>, scribe: &mut Scribe) -> Id {
         let id = self.next_id("edit", scribe);
-        let path = scribe.absolute(path);
+        let path = scribe.absolute(file.path);
         let call = Call {
             name: "edit".to_owned(),
             kind: CallKind::Edit,
@@ -101,8 +124,10 @@ impl Live {
             locations: vec![Location { path: path.clone(), line: Some(2) }],
             ..Call::default()
         };
-        let (before, after) = ("one\ntwo\nthree\n".to_owned(), "one\ntwo, edited\nthree\n".to_owned());
-        let change = diff::change(path, Some(before), Some(after));
+        let made_up = || ("one\ntwo\nthree\n".to_owned(), "one\ntwo, edited\nthree\n".to_owned());
+        let (before, after) = file.sides.clone().unwrap_or_else(made_up);
+        let there = |side: String| Some(side).filter(|side| !side.is_empty());
+        let change = diff::change(path, there(before), there(after));
         scribe.item_started(&id, Item::new(FileChange { changes: vec![change], output: None }).with_call(call));
         id
     }
@@ -117,11 +142,8 @@ impl Live {
 
     fn plan(&mut self, steps: &[&str], scribe: &mut Scribe) {
         let id = self.next_id("plan", scribe);
-        let entries = steps.iter().enumerate().map(|(index, step)| PlanEntry {
-            step: (*step).to_owned(),
-            status: if index == 0 { PlanStatus::InProgress } else { PlanStatus::Pending },
-        });
-        scribe.item_completed(&id, Item::new(Plan { entries: entries.collect(), ..Plan::default() }));
+        let entries = looks::steps(steps);
+        scribe.item_completed(&id, Item::new(Plan { entries, ..Plan::default() }));
         self.said = self.said.saturating_add(words(&steps.join(" ")));
     }
 

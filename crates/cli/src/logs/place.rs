@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use switchboard_agents::Depth;
-use switchboard_logs::{Home, Library, Report, Setup, looked_in};
+use switchboard_logs::{Home, Library, Ours, Report, Setup, looked_in};
 use switchboard_store::{Options, Store};
 
 use super::progress::Bar;
@@ -34,8 +34,9 @@ impl Place {
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
         let (data, homes) = (self.data()?, self.looked_in()?);
-        let own = Store::open(&data, &Options::default())?;
-        Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(Arc::new(own)) })?)
+        let sessions = data.clone();
+        let own = Ours::new(move || Ok(Arc::new(Store::open(&sessions, &Options::default())?)));
+        Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(own) })?)
     }
 
     /// The library, brought up to date.

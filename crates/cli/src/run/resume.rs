@@ -26,7 +26,7 @@ fn is_id(what: &str) -> bool {
 /// What agents left on this machine, as it is now.
 fn library(data: &Data) -> Result<Library, Failure> {
     let homes = looked_in(&host::machine()?, &[], None);
-    let own = Some(data.engine.log().clone());
+    let own = Some(data.engine.log().clone().into());
     let library = Library::open(Setup { data: data.folder.clone(), homes, alone: false, keep: false, own })?;
     library.refresh(Depth::Tokens, &|_| {})?;
     Ok(library)

@@ -5,6 +5,7 @@
 pub mod block;
 mod bytes;
 pub mod filter;
+pub mod lists;
 mod open;
 pub mod portion;
 pub mod spent;
@@ -12,4 +13,4 @@ pub mod units;
 pub mod words;
 mod write;
 
-pub use open::Index;
+pub use open::{Index, Moment};

@@ -12,11 +12,21 @@ use crate::LogsError;
 /// The name of the file in the data folder.
 const FILE: &str = "logs.db";
 
-/// The format of the index. One that is older is made anew from the logs, unless text of logs that are gone is in it.
-const FORMAT: i64 = 1;
+/// The format of the index. One that is older is brought up to it.
+const FORMAT: i64 = 2;
+
+/// What makes each format of the one before.
+const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("format2.sql")];
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A state of the index, as one connection sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    others: i64,
+    ours: u64,
+}
 
 /// The index, open. A connection is for one thread.
 pub struct Index {
@@ -47,6 +57,12 @@ impl Index {
         Ok(Self { connection, path: self.path.clone() })
     }
 
+    /// What changes whenever somebody writes to it, through this connection or another.
+    pub fn moment(&self) -> rusqlite::Result<Moment> {
+        let others = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        Ok(Moment { others, ours: self.connection.total_changes() })
+    }
+
     /// What went wrong, with the file's name.
     pub fn error(&self, error: rusqlite::Error) -> LogsError {
         LogsError::Index { path: self.path.clone(), error }
@@ -57,10 +73,11 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let write = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, write)?;
     connection.busy_timeout(PATIENCE)?;
-    // Filters are read where they lie: several fit on a page of this size.
+    // Filters are read where they lie: several fit on a page of this size, and a search looks at a few bytes of each, so
+    // the file is mapped and not copied. A file is only cut off where no reader of it can still be.
     connection.execute_batch(
         "PRAGMA page_size=32768; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;
-         PRAGMA wal_autocheckpoint=2048; PRAGMA journal_size_limit=67108864;",
+         PRAGMA wal_autocheckpoint=2048; PRAGMA journal_size_limit=67108864; PRAGMA mmap_size=1073741824;",
     )?;
     Ok(connection)
 }
@@ -70,14 +87,17 @@ fn make(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     let mut connection = connect(path)?;
     let format = |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
     let found = format(&connection)?;
-    if found != 0 {
+    if found >= FORMAT {
         return Ok((connection, found));
     }
-    connection.execute_batch("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")?;
+    if found == 0 {
+        connection.execute_batch("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")?;
+    }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Somebody else may have made it in the meantime.
-    if format(&transaction)? == 0 {
-        transaction.execute_batch(include_str!("schema.sql"))?;
+    let found = usize::try_from(format(&transaction)?).unwrap_or_default();
+    for step in STEPS.iter().skip(found) {
+        transaction.execute_batch(step)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()?;

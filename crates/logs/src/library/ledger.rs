@@ -1,7 +1,8 @@
 //! What was used: every reply once, wherever it lies.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::BuildHasher as _};
 
+use hashbrown::HashTable;
 use rusqlite::Connection;
 use switchboard_event::Timestamp;
 
@@ -15,6 +16,9 @@ use crate::{
 };
 
 type Quick = foldhash::fast::FixedState;
+
+/// A packed reply has at least about so many bytes.
+const LEAST: usize = 32;
 
 impl Library {
     /// What was used, each reply once.
@@ -37,7 +41,8 @@ impl Library {
 struct Books<'a> {
     units: HashMap<i64, (usize, &'a Unit), Quick>,
     names: Names,
-    known: HashMap<u128, u32, Quick>,
+    /// Where each reply is among `replies`, by its key.
+    known: HashTable<u32>,
     replies: Vec<(u32, Reply)>,
     order: Vec<&'a Unit>,
     damaged: bool,
@@ -70,10 +75,11 @@ impl<'a> Books<'a> {
         let units = order.iter().enumerate().map(|(rank, unit)| (unit.id, (rank, *unit))).collect();
         let mut names = Names::default();
         names.number("");
-        Self { units, names, known: HashMap::default(), replies: Vec::new(), order, damaged: false }
+        Self { units, names, known: HashTable::new(), replies: Vec::new(), order, damaged: false }
     }
 
     fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.make_room(connection)?;
         let mut rows = connection.prepare_cached("SELECT unit, replies FROM spent")?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
@@ -91,17 +97,31 @@ impl<'a> Books<'a> {
         Ok(())
     }
 
+    /// As much as there will be: what grows is copied again and again.
+    fn make_room(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let bytes: usize =
+            connection.query_row("SELECT coalesce(sum(length(replies)), 0) FROM spent", [], |row| row.get(0))?;
+        self.replies.reserve(bytes / LEAST);
+        self.known.reserve(bytes / LEAST, |_| 0);
+        Ok(())
+    }
+
     fn add(&mut self, rank: u32, reply: Reply) {
-        let next = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
-        let at = *self.known.entry(reply.key).or_insert(next);
-        match self.replies.get_mut(at as usize) {
+        let key = |replies: &[(u32, Reply)], at: u32| replies.get(at as usize).map(|(_, reply)| reply.key);
+        let hash = |key| Quick::default().hash_one(key);
+        let known = self.known.find(hash(Some(reply.key)), |at| key(&self.replies, *at) == Some(reply.key)).copied();
+        match known.and_then(|at| self.replies.get_mut(at as usize)) {
             Some((owner, known)) => {
                 // Whose it is goes by the time, and by the rank where both say the same.
                 let theirs = (known.copied, known.at, *owner) <= (reply.copied, reply.at, rank);
                 *owner = if theirs { *owner } else { rank };
                 known.unite(reply);
             }
-            None => self.replies.push((rank, reply)),
+            None => {
+                let next = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+                self.known.insert_unique(hash(Some(reply.key)), next, |at| hash(key(&self.replies, *at)));
+                self.replies.push((rank, reply));
+            }
         }
     }
 

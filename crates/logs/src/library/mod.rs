@@ -3,6 +3,7 @@
 mod health;
 mod ledger;
 mod matching;
+mod ours;
 mod search;
 mod sessions;
 mod snippet;
@@ -17,13 +18,13 @@ use std::{
 };
 
 use switchboard_agents::Depth;
-use switchboard_store::Log;
 
 pub use health::Health;
+pub use ours::Ours;
 
 use crate::{
     Home, LogsError, Progress, Report, Trouble,
-    index::{Index, units},
+    index::{Index, Moment, lists::Lists, units::Unit},
     scan::{self, Own, Way},
     usage::Prices,
 };
@@ -40,7 +41,7 @@ pub struct Setup {
     /// Copies of the raw records are kept too.
     pub keep: bool,
     /// Switchboard's own sessions.
-    pub own: Option<Arc<dyn Log>>,
+    pub own: Option<Ours>,
 }
 
 /// All logs of this machine, and the index over them. Several processes can have it open; whoever finds something new
@@ -50,6 +51,8 @@ pub struct Library {
     index: Mutex<Index>,
     /// What could not even be looked through at the last refresh.
     blocked: Mutex<Vec<Trouble>>,
+    /// All logs that the index knows, as they were at a moment of the index.
+    units: Mutex<Option<(Moment, Arc<Vec<Unit>>)>>,
 }
 
 impl Library {
@@ -59,7 +62,7 @@ impl Library {
     /// If it can neither be opened nor made.
     pub fn open(setup: Setup) -> Result<Self, LogsError> {
         let index = Mutex::new(Index::open(&setup.data)?);
-        Ok(Self { setup, index, blocked: Mutex::default() })
+        Ok(Self { setup, index, blocked: Mutex::default(), units: Mutex::default() })
     }
 
     /// Brings the index up to date: reads what is new, from several threads, and tells how far it is.
@@ -72,15 +75,17 @@ impl Library {
             // What was read before without a copy is read again.
             index.read_again_without_copies().map_err(|error| index.error(error))?;
         }
-        let (seen, blocked) = scan::walk(&self.setup.homes);
-        let files = seen.len() as u64;
         let failed = |error| LogsError::Index { path: self.setup.data.clone(), error };
-        let known = units::all(&index.connection).map_err(failed)?;
-        let own = self.own();
+        let mut lists = Lists::read(&index.connection).map_err(failed)?;
+        let (seen, blocked) = scan::walk(&self.setup.homes, &mut lists);
+        lists.write(&index.connection).map_err(failed)?;
+        let files = seen.len() as u64;
+        let known = self.all_units(&index)?;
+        let own = self.own()?;
         let (more, deleted) = own.as_ref().map_or(Ok(Default::default()), |own| own.seen(&seen, &known))?;
         index.delete(&deleted).map_err(failed)?;
         let plan =
-            scan::plan(&mut index, [seen, more].into_iter().flatten().collect(), known, depth).map_err(failed)?;
+            scan::plan(&mut index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
         let work = scan::run(&mut index, plan.tasks, &Way { depth, keep: self.setup.keep, own }, progress)?;
         let blocked: Vec<_> = blocked.into_iter().map(troubles::blocked).collect();
         let report = Report {
@@ -101,9 +106,9 @@ impl Library {
     }
 
     /// Switchboard's own log, where its sessions are meant.
-    fn own(&self) -> Option<Own> {
-        let log = self.setup.own.clone().filter(|_| !self.setup.alone)?;
-        Some(Own { log, path: self.setup.data.clone() })
+    fn own(&self) -> Result<Option<Own>, LogsError> {
+        let Some(ours) = self.setup.own.as_ref().filter(|_| !self.setup.alone) else { return Ok(None) };
+        Ok(Some(Own { log: ours.log()?, path: self.setup.data.clone() }))
     }
 
     /// What tokens cost: the prices that come with the program, with those of the data folder over them.

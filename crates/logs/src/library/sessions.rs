@@ -3,12 +3,16 @@
 use std::{
     collections::{HashMap, HashSet},
     path::PathBuf,
+    sync::{Arc, PoisonError},
 };
 
 use super::{Library, Setup, matching::Matching};
 use crate::{
     Filter, Home, LogsError, Own, Session,
-    index::units::{self, Unit},
+    index::{
+        Index,
+        units::{self, Unit},
+    },
 };
 
 /// What is shown of several that could be meant.
@@ -61,22 +65,33 @@ impl Library {
 
     /// The logs that are meant.
     pub(super) fn units(&self) -> Result<Vec<Unit>, LogsError> {
-        let index = self.index();
-        let all = units::all(&index.connection).map_err(|error| index.error(error))?;
-        Ok(self.meant(all))
+        let all = self.all_units(&self.index())?;
+        Ok(self.meant(&all))
+    }
+
+    /// All logs that the index knows. They are not read again while nobody writes to it.
+    pub(super) fn all_units(&self, index: &Index) -> Result<Arc<Vec<Unit>>, LogsError> {
+        let now = index.moment().map_err(|error| index.error(error))?;
+        let mut known = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, units)) = known.as_ref().filter(|(then, _)| *then == now) {
+            return Ok(units.clone());
+        }
+        let units = Arc::new(units::all(&index.connection).map_err(|error| index.error(error))?);
+        *known = Some((now, units.clone()));
+        Ok(units)
     }
 
     /// Of all logs, those that are meant. A session of Switchboard's own is read in the log of its agent once there is
     /// one.
-    pub(super) fn meant(&self, units: Vec<Unit>) -> Vec<Unit> {
+    pub(super) fn meant(&self, units: &[Unit]) -> Vec<Unit> {
         let Setup { homes, alone, .. } = &self.setup;
         let of_agents = units.iter().filter(|unit| !unit.is_own() && unit.machine.is_none());
-        let of_agents: HashSet<_> = of_agents.map(|unit| (unit.agent.clone(), unit.session.clone())).collect();
-        let is_meant = |unit: &Unit| match unit.is_own() {
-            true => !alone && !of_agents.contains(&(unit.agent.clone(), unit.session.clone())),
+        let of_agents: HashSet<_> = of_agents.map(|unit| (&unit.agent, &unit.session)).collect();
+        let is_meant = |unit: &&Unit| match unit.is_own() {
+            true => !alone && !of_agents.contains(&(&unit.agent, &unit.session)),
             false => (!alone && unit.machine.is_some()) || homes.iter().any(|home| is_in(unit, home)),
         };
-        units.into_iter().filter(is_meant).collect()
+        units.iter().filter(is_meant).cloned().collect()
     }
 
     /// All sessions, of all their logs.
@@ -100,8 +115,8 @@ impl Library {
 
     /// What Switchboard knows of those that it ran itself.
     fn join(&self, sessions: &mut [Session]) -> Result<(), LogsError> {
-        let Some(log) = &self.setup.own else { return Ok(()) };
-        let own = log.sessions(&switchboard_store::Filter::default())?.into_iter().map(|session| {
+        let Some(ours) = &self.setup.own else { return Ok(()) };
+        let own = ours.log()?.sessions(&switchboard_store::Filter::default())?.into_iter().map(|session| {
             let id = session.agent_session.as_ref().unwrap_or(&session.id).to_string();
             ((session.agent.to_string(), id), Own { id: session.id, state: session.state })
         });

@@ -13,18 +13,42 @@ use crate::{
     read,
 };
 
+/// A copy of a copy, and so on: no more than so many are followed, in case they go round in a circle.
+const MOST_COPIES: usize = 64;
+
 impl Library {
     /// What was said and done in a session, with its subagents: read from its log, or what was kept of it.
     ///
     /// # Errors
     /// If neither can be read.
     pub fn transcript(&self, session: &Session) -> Result<Transcript, LogsError> {
-        let units: Vec<Unit> = self.units()?.into_iter().filter(|unit| belongs(unit, session)).collect();
-        let events: Vec<Vec<Event>> = units.iter().map(|unit| self.events(unit)).collect::<Result<_, _>>()?;
+        let all = self.units()?;
+        let units = all.iter().filter(|unit| belongs(unit, session));
+        let events: Vec<Vec<Event>> =
+            units.map(|unit| self.events(unit, &session.id, u64::MAX)).collect::<Result<_, _>>()?;
         if events.iter().all(Vec::is_empty) {
             return self.kept(session).map(Transcript::Kept);
         }
-        Ok(Transcript::Events(woven(events)))
+        let before = self.before(session, &all)?;
+        Ok(Transcript::Events(woven([before, events].concat())))
+    }
+
+    /// What a session that began as a copy does not have in its own log: what was said up to then, the earliest first.
+    /// What that used is counted where it was used.
+    fn before(&self, session: &Session, all: &[Unit]) -> Result<Vec<Vec<Event>>, LogsError> {
+        let (mut logs, mut base) = (Vec::new(), session.facts.base.as_ref());
+        while let Some(known) = base.filter(|_| logs.len() < MOST_COPIES) {
+            let is = |unit: &&Unit| {
+                unit.session == known.session && unit.agent == session.agent && unit.machine == session.machine
+            };
+            let Some(unit) = all.iter().find(is) else { break };
+            let mut events = self.events(unit, &session.id, known.bytes)?;
+            events.retain(|event| !matches!(event.body, Body::Usage(_) | Body::SessionEnded(_)));
+            logs.push(events);
+            base = unit.facts.base.as_ref();
+        }
+        logs.reverse();
+        Ok(logs)
     }
 
     /// What the index keeps of a session's text.
@@ -48,8 +72,9 @@ impl Library {
         Ok(kept)
     }
 
-    /// The events of one log: from the file while it is there, else from copies of its records.
-    fn events(&self, unit: &Unit) -> Result<Vec<Event>, LogsError> {
+    /// The events of one log, as those of this session: from the file while it is there, else from copies of its records.
+    /// Only of records that begin before `end`.
+    fn events(&self, unit: &Unit, session: &str, end: u64) -> Result<Vec<Event>, LogsError> {
         if unit.is_own() {
             return self.own_events(unit);
         }
@@ -61,14 +86,14 @@ impl Library {
         // The home may be one that was looked in long ago.
         let mut below = unit.path.ancestors().skip(1).filter_map(|folder| unit.path.strip_prefix(folder).ok());
         let file = below.find_map(|path| (logs.file)(path));
-        let session = Id::from(unit.parent.as_deref().unwrap_or(&unit.session));
+        let session = Id::from(session);
         let mut start = Start::default();
         start.config.working_directory.clone_from(&unit.facts.cwd);
         let options = Options { made_up: session.clone(), session: Some(session), run: 1, start, ..Options::default() };
         let mut translator = Translator::new(source, options);
         let mut events = Vec::new();
-        self.records(unit, file.as_ref(), &mut |line| {
-            if let Some(record) = Record::from_line(line) {
+        self.records(unit, file.as_ref(), &mut |at, line| {
+            if let Some(record) = Record::from_line(line).filter(|_| at < end) {
                 translator.record(&record, &mut events);
             }
         })?;
@@ -90,16 +115,16 @@ impl Library {
         let mut events = Vec::new();
         let mut each =
             |_, row: &[u8]| events.extend(std::str::from_utf8(row).ok().and_then(|row| Event::from_json(row).ok()));
-        if let (Some(own), Some(part)) = (self.own(), &unit.part) {
+        if let (Some(own), Some(part)) = (self.own()?, &unit.part) {
             let unreadable = |error| LogsError::Unreadable { path: unit.path.clone(), error };
             own.records(part, &mut each).map_err(unreadable)?;
         }
         Ok(events)
     }
 
-    fn records(&self, unit: &Unit, file: Option<&LogFile>, each: &mut dyn FnMut(&[u8])) -> Result<(), LogsError> {
+    fn records(&self, unit: &Unit, file: Option<&LogFile>, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), LogsError> {
         if let Some(file) = file.filter(|_| !unit.gone) {
-            let read = read::records(&unit.path, &file.form, unit.part.as_deref(), 0, &mut |_, record| each(record));
+            let read = read::records(&unit.path, &file.form, unit.part.as_deref(), 0, each);
             match read {
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -108,18 +133,21 @@ impl Library {
         }
         let index = self.index();
         let copies = copies(&index.connection, unit.id).map_err(|error| index.error(error))?;
-        for copy in copies {
+        for (mut at, copy) in copies {
             let bytes =
                 zstd::stream::decode_all(copy.as_slice()).map_err(|_| LogsError::Damaged("copies of records"))?;
-            bytes.split(|byte| *byte == b'\n').for_each(&mut *each);
+            for record in bytes.split(|byte| *byte == b'\n') {
+                each(at, record);
+                at += record.len() as u64 + 1;
+            }
         }
         Ok(())
     }
 }
 
-fn copies(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
-    let mut rows = connection.prepare_cached("SELECT records FROM raw WHERE unit = ?1 ORDER BY id")?;
-    rows.query_map([unit], |row| row.get(0))?.collect()
+fn copies(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<(u64, Vec<u8>)>> {
+    let mut rows = connection.prepare_cached("SELECT begin, records FROM raw WHERE unit = ?1 ORDER BY id")?;
+    rows.query_map([unit], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 fn blocks(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<Block>> {

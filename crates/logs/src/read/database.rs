@@ -2,9 +2,11 @@
 //! nothing is written, not even the files that SQLite likes to have beside a database.
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     ffi::OsString,
     fs, io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -31,6 +33,35 @@ pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, St
     let read = || Database::open(path)?.sessions(queries);
     // Somebody has just opened it: now it can be seen that somebody has.
     read().or_else(|error| if error.kind() == io::ErrorKind::ResourceBusy { read() } else { Err(error) })
+}
+
+/// How long files must have been left alone before they are taken for unchanged: a write right after another one may
+/// leave the same time.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// What changes whenever the database does, without opening it. Nothing if it has only just changed.
+///
+/// # Errors
+/// If there is no such file.
+pub fn database_mark(path: &Path) -> io::Result<Option<String>> {
+    let files = [
+        Some(fs::metadata(path)?),
+        fs::metadata(beside(path, "-wal")).ok(),
+        fs::metadata(beside(path, "-journal")).ok(),
+    ];
+    let mut mark = String::new();
+    for file in &files {
+        let Some(file) = file else {
+            mark.push_str("-;");
+            continue;
+        };
+        if !file.modified()?.elapsed().is_ok_and(|age| age >= SETTLED) {
+            return Ok(None);
+        }
+        let (time, parts) = (file.mtime(), file.mtime_nsec());
+        mark.push_str(&format!("{}.{time}.{parts}.{};", file.size(), file.ino()));
+    }
+    Ok(Some(mark))
 }
 
 impl Database {
@@ -63,9 +94,9 @@ impl Database {
         let (mut sessions, mut known) = (Vec::new(), HashSet::new());
         for query in queries.sessions {
             self.query(query, None, &mut |row| {
-                let id = text(value(row, 0)?);
+                let id = text(value(row, 0)?).into_owned();
                 if known.insert(id.clone()) {
-                    sessions.push((id, text(value(row, 1)?)));
+                    sessions.push((id, text(value(row, 1)?).into_owned()));
                 }
                 Ok(())
             })?;
@@ -194,33 +225,46 @@ fn record(table: &str, row: &Row<'_>) -> io::Result<String> {
         record.push(':');
         let value = value(row, number)?;
         let inner = text(value);
-        let is_json = name == "data" && serde_json::from_str::<&serde_json::value::RawValue>(&inner).is_ok();
-        // A line end between two values means nothing, and records are lines to others.
-        record.push_str(&if is_json { inner.replace(['\n', '\r'], " ") } else { json(value, &inner) });
+        if name == "data" && serde_json::from_str::<&serde_json::value::RawValue>(&inner).is_ok() {
+            push_line(&mut record, &inner);
+        } else {
+            record.push_str(&json(value, &inner));
+        }
     }
     record.push_str("}}");
     Ok(record)
+}
+
+/// JSON in a line. A line end between two values means nothing, and records are lines to others.
+fn push_line(record: &mut String, json: &str) {
+    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
+        None => record.push_str(json),
+        Some(_) => record.extend(json.chars().map(|character| match character {
+            '\n' | '\r' => ' ',
+            other => other,
+        })),
+    }
 }
 
 fn value<'a>(row: &'a Row<'_>, column: usize) -> io::Result<ValueRef<'a>> {
     row.get_ref(column).map_err(|error| failed(&error))
 }
 
-fn json(value: ValueRef<'_>, text: &str) -> String {
+fn json<'a>(value: ValueRef<'_>, text: &'a str) -> Cow<'a, str> {
     match value {
-        ValueRef::Null => "null".to_owned(),
-        ValueRef::Integer(_) => text.to_owned(),
-        ValueRef::Real(number) if number.is_finite() => text.to_owned(),
-        _ => quoted(text),
+        ValueRef::Null => Cow::Borrowed("null"),
+        ValueRef::Integer(_) => Cow::Borrowed(text),
+        ValueRef::Real(number) if number.is_finite() => Cow::Borrowed(text),
+        _ => Cow::Owned(quoted(text)),
     }
 }
 
-fn text(value: ValueRef<'_>) -> String {
+fn text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
-        ValueRef::Null => String::new(),
-        ValueRef::Integer(number) => number.to_string(),
-        ValueRef::Real(number) => format!("{number:?}"),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Null => Cow::Borrowed(""),
+        ValueRef::Integer(number) => Cow::Owned(number.to_string()),
+        ValueRef::Real(number) => Cow::Owned(format!("{number:?}")),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes),
     }
 }
 

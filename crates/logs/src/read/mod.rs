@@ -15,7 +15,7 @@ use std::{
     path::Path,
 };
 
-pub use database::{Database, sessions_of};
+pub use database::{Database, database_mark, sessions_of};
 use switchboard_agents::{Form, Logs};
 pub use tree::mark as tree_mark;
 

@@ -40,14 +40,14 @@ impl Task {
 }
 
 /// Compares what is there with what is known, and tells the index what is new, moved and gone.
-pub fn plan(index: &mut Index, seen: Vec<Seen>, units: Vec<Unit>, depth: Depth) -> rusqlite::Result<Plan> {
+pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Unit], depth: Depth) -> rusqlite::Result<Plan> {
     let there: HashSet<&str> = seen.iter().map(|seen| seen.name.as_str()).collect();
-    let (known, mut absent): (Vec<Unit>, Vec<Unit>) =
-        units.into_iter().partition(|unit| there.contains(unit.name.as_str()));
-    let mut known: HashMap<String, Unit> = known.into_iter().map(|unit| (unit.name.clone(), unit)).collect();
+    let (known, mut absent): (Vec<&Unit>, Vec<&Unit>) =
+        units.iter().partition(|unit| there.contains(unit.name.as_str()));
+    let mut known: HashMap<&str, &Unit> = known.into_iter().map(|unit| (unit.name.as_str(), unit)).collect();
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for seen in seen {
-        match known.remove(&seen.name).or_else(|| take_moved(&mut absent, &seen)) {
+        match known.remove(seen.name.as_str()).or_else(|| take_moved(&mut absent, &seen)) {
             Some(unit) => old.push((unit, seen)),
             None => new.push(seen),
         }
@@ -64,7 +64,7 @@ pub fn plan(index: &mut Index, seen: Vec<Seen>, units: Vec<Unit>, depth: Depth) 
 
 impl Task {
     /// What there is to do about a log that is known, if anything.
-    fn of(unit: Unit, seen: Seen, depth: Depth) -> Option<Self> {
+    fn of(unit: &Unit, seen: Seen, depth: Depth) -> Option<Self> {
         let reached = unit.reached(depth);
         if reached.seen.as_deref() == Some(&seen.seen) {
             return None;
@@ -73,7 +73,7 @@ impl Task {
         let grown = matches!(seen.file.form, Form::Lines)
             && seen.bytes >= unit.tokens.at.max(unit.text.at)
             && unit.mark.as_deref().is_some_and(|mark| holds(&seen, mark));
-        Some(Self { unit: unit.id, fresh: !grown, known: Some(unit), seen })
+        Some(Self { unit: unit.id, fresh: !grown, known: Some(unit.clone()), seen })
     }
 }
 
@@ -88,8 +88,8 @@ fn is_gone(unit: &Unit) -> bool {
 }
 
 /// A log that the file system knows by the same number, and that begins as it did: it was renamed.
-fn take_moved(absent: &mut Vec<Unit>, seen: &Seen) -> Option<Unit> {
-    let same = |unit: &Unit| {
+fn take_moved<'a>(absent: &mut Vec<&'a Unit>, seen: &Seen) -> Option<&'a Unit> {
+    let same = |unit: &&Unit| {
         let both = unit.agent == seen.agent && unit.inode == seen.inode && unit.part.is_none() && seen.part.is_none();
         both && is_gone(unit) && unit.mark.as_deref().is_some_and(|mark| holds(seen, mark))
     };

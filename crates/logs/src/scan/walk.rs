@@ -8,9 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use switchboard_agents::{Form, LogFile};
+use switchboard_agents::{Form, LogFile, Queries};
 
-use crate::{Home, places::inside, read};
+use crate::{
+    Home,
+    index::lists::{List, Lists},
+    places::inside,
+    read,
+};
 
 /// A log that is there.
 #[derive(Debug)]
@@ -54,8 +59,8 @@ pub struct Blocked {
 }
 
 /// All logs of these homes, and what could not be looked through.
-pub fn walk(homes: &[Home]) -> (Vec<Seen>, Vec<Blocked>) {
-    let mut walker = Walker { seen: Vec::new(), blocked: Vec::new() };
+pub fn walk(homes: &[Home], lists: &mut Lists) -> (Vec<Seen>, Vec<Blocked>) {
+    let mut walker = Walker { seen: Vec::new(), blocked: Vec::new(), lists };
     for home in homes {
         let folders = home.logs.folders.iter();
         for path in folders.flat_map(|folder| inside(&home.folder, folder)) {
@@ -72,12 +77,13 @@ pub fn walk(homes: &[Home]) -> (Vec<Seen>, Vec<Blocked>) {
 /// How deep logs can lie.
 const DEEPEST: usize = 8;
 
-struct Walker {
+struct Walker<'a> {
     seen: Vec<Seen>,
     blocked: Vec<Blocked>,
+    lists: &'a mut Lists,
 }
 
-impl Walker {
+impl Walker<'_> {
     fn folder(&mut self, home: &Home, folder: &Path, depth: usize) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -110,7 +116,7 @@ impl Walker {
         };
         let mark = format!("{}.{}.{}.{}", metadata.size(), metadata.mtime(), metadata.mtime_nsec(), metadata.ino());
         match file.form {
-            Form::Database(queries) => match read::sessions_of(path, queries) {
+            Form::Database(queries) => match self.sessions_of(path, queries) {
                 Ok(sessions) => {
                     for (id, seen) in sessions {
                         self.push(home, path, &metadata, (Some(id), seen), file.clone());
@@ -124,6 +130,17 @@ impl Walker {
             },
             _ => self.push(home, path, &metadata, (None, mark), file),
         }
+    }
+
+    /// The sessions of a database, which is opened only if its files are not what they were.
+    fn sessions_of(&mut self, path: &Path, queries: &Queries) -> io::Result<List> {
+        let Some(mark) = read::database_mark(path)? else { return read::sessions_of(path, queries) };
+        if let Some(sessions) = self.lists.of(path, &mark) {
+            return Ok(sessions.clone());
+        }
+        let sessions = read::sessions_of(path, queries)?;
+        self.lists.add(path, mark, sessions.clone());
+        Ok(sessions)
     }
 
     fn push(

@@ -7,6 +7,7 @@ mod child;
 mod copies;
 mod counting;
 mod crash;
+mod forks;
 mod full;
 mod growing;
 mod hostile;

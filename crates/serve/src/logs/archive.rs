@@ -167,7 +167,7 @@ impl Inner {
     }
 
     fn open(&self) -> Result<Library, LogsError> {
-        let (data, homes, own) = (self.data.clone(), self.homes.clone(), Some(self.own.clone()));
+        let (data, homes, own) = (self.data.clone(), self.homes.clone(), Some(self.own.clone().into()));
         Library::open(Setup { data, homes, alone: false, keep: false, own })
     }
 

@@ -1,6 +1,7 @@
 //! `bench`: how fast, and how much memory. Always the release build, always beside something that is measured in the
 //! same run.
 
+mod board;
 pub mod floor;
 mod harness;
 pub mod logs;
@@ -22,6 +23,7 @@ pub enum Bench {
     Serve(serve::Serve),
     Harness(harness::Harness),
     Logs(logs::Logs),
+    Board(board::Board),
 }
 
 /// Runs the command.
@@ -33,5 +35,6 @@ pub fn run(args: &Bench) -> anyhow::Result<()> {
         Bench::Serve(args) => serve::run(args),
         Bench::Harness(args) => harness::run(args),
         Bench::Logs(args) => logs::run(args),
+        Bench::Board(args) => board::run(args),
     }
 }

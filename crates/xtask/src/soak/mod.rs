@@ -1,6 +1,7 @@
-//! `soak`: endless sessions, a crowd of them, a server that is killed again and again, and a mountain of logs. The test
-//! kit does most of it.
+//! `soak`: endless sessions, a crowd of them, a server that is killed again and again, a mountain of logs, and a page that
+//! is watched for long. The test kit does most of it.
 
+mod board;
 mod logs;
 
 use clap::{Args, Subcommand};
@@ -10,7 +11,8 @@ use crate::{
     process::{fast_testkit, run as run_program},
 };
 
-/// Run endless sessions, a crowd of sessions, a server that is killed at random moments, and a mountain of logs
+/// Run endless sessions, a crowd of sessions, a server that is killed at random moments, a mountain of logs, and a page
+/// that watches a busy session
 ///
 /// Without a subcommand, all of it.
 #[derive(Args)]
@@ -24,6 +26,7 @@ enum Part {
     Streams(Streams),
     Serve(Serve),
     Logs(logs::Logs),
+    Board(board::Board),
 }
 
 /// Run endless sessions of all sources through all dialects, and check that memory stays flat
@@ -60,10 +63,12 @@ pub fn run(args: &Soak) -> anyhow::Result<()> {
         Some(Part::Streams(args)) => streams(args.minutes),
         Some(Part::Serve(args)) => serve(args),
         Some(Part::Logs(args)) => logs::run(args),
+        Some(Part::Board(args)) => board::run(args),
         None => {
             streams(5)?;
             serve(&Serve { sessions: 1_000, agents: 200, kills: 100, sessions_a_kill: 20, seed: None })?;
-            logs::run(&logs::Logs::default())
+            logs::run(&logs::Logs::default())?;
+            board::run(&board::Board::default())
         }
     }
 }

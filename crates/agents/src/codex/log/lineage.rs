@@ -92,7 +92,11 @@ pub fn spawned_by(meta: &Object<'_>) -> Option<String> {
 /// Where the history is that the file itself does not have.
 pub fn base(meta: &Object<'_>) -> Option<Base> {
     let base = meta.get("history_base").map(Json::object)?;
-    Some(Base { session: base.filled("thread_id")?, records: base.count("end_ordinal_exclusive") })
+    Some(Base {
+        session: base.filled("thread_id")?,
+        records: base.count("end_ordinal_exclusive"),
+        bytes: base.count("end_byte_offset"),
+    })
 }
 
 /// It is a UUID, and means the same everywhere. Older turns were numbered in each process.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_logs::Session;
+use switchboard_logs::{Session, export::Redactor};
 
 use super::{Looking, Reply, Said, count, given, schema, short};
 use crate::{failure::Failure, mcp::archive::Archive};
@@ -53,12 +53,14 @@ fn list(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     };
     let (filter, limit) = (said.filter()?, count(limit, 20, 100));
     let offset = usize::try_from(offset.unwrap_or(0)).unwrap_or(0);
+    let redactor = Redactor::new()?;
     archive.ask(|library| {
         let mut sessions = library.sessions(&filter)?;
         if let Some(text) = text.map(|text| text.to_lowercase()) {
             sessions.retain(|session| has_text(session, &text));
         }
-        let shown: Vec<Value> = sessions.iter().skip(offset).take(limit).map(shown).collect();
+        let shown: Vec<Value> =
+            sessions.iter().skip(offset).take(limit).map(|session| shown(session, &redactor)).collect();
         let next = (offset + limit < sessions.len()).then_some(offset + limit);
         Ok(Reply::Json(json!({ "sessions": shown, "total": sessions.len(), "nextOffset": next })))
     })
@@ -70,16 +72,17 @@ fn has_text(session: &Session, text: &str) -> bool {
 }
 
 /// A session in few words: an agent reads them all.
-fn shown(session: &Session) -> Value {
+fn shown(session: &Session, redactor: &Redactor) -> Value {
     let facts = &session.facts;
+    let said = |text: &str| short(&redactor.text(text), 200);
     let mut shown = json!({
         "id": session.id,
         "agent": session.agent,
         "project": facts.cwd,
         "branch": facts.branch,
         "model": facts.model,
-        "title": facts.title.as_deref().map(|title| short(title, 200)),
-        "prompt": facts.prompt.as_deref().map(|prompt| short(prompt, 200)),
+        "title": facts.title.as_deref().map(said),
+        "prompt": facts.prompt.as_deref().map(said),
         "began": facts.began,
         "updated": facts.updated,
         "turns": facts.prompts,
@@ -89,4 +92,32 @@ fn shown(session: &Session) -> Value {
         fields.retain(|_, value| !value.is_null());
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_agents::Facts;
+    use switchboard_logs::{Session, export::Redactor};
+
+    use super::shown;
+
+    #[test]
+    fn secrets_in_what_was_asked_are_masked() {
+        let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+        let said = Some(format!("use the key {secret} please"));
+        let session = Session {
+            id: "1".to_owned(),
+            agent: "x".to_owned(),
+            machine: None,
+            facts: Facts { title: said.clone(), prompt: said, ..Facts::default() },
+            files: Vec::new(),
+            gone: false,
+            archived: false,
+            bytes: 0,
+            own: None,
+            subagents: Vec::new(),
+        };
+        let shown = shown(&session, &Redactor::new().unwrap()).to_string();
+        assert!(!shown.contains(secret) && shown.contains("use the key"), "{shown}");
+    }
 }

@@ -5,9 +5,9 @@ use super::rows::{Kind, Row, Rows};
 
 /// The rows of a diff.
 pub(super) fn read(text: &str) -> Rows<'_> {
-    let mut reader = Reader::default();
     // Without a header all of it is one hunk.
-    reader.in_hunk = !text.starts_with("@@") && !text.contains("\n@@");
+    let in_hunk = !text.starts_with("@@") && !text.contains("\n@@");
+    let mut reader = Reader { in_hunk, ..Reader::default() };
     for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
         reader.line(line.strip_suffix('\r').unwrap_or(line));
     }

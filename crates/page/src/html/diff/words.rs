@@ -13,7 +13,7 @@ pub(super) fn different(old: &str, new: &str) -> Option<(Range<usize>, Range<usi
     let start = word_start(old, old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count());
     let (old_rest, new_rest) = (old.get(start..)?, new.get(start..)?);
     let same = old_rest.bytes().rev().zip(new_rest.bytes().rev()).take_while(|(a, b)| a == b).count();
-    let end = word_end(old_rest, same);
+    let end = word_end(old_rest, new_rest, same);
     let shared = old.get(..start)?.trim().len() + old_rest.get(old_rest.len() - end..)?.trim().len();
     let is_one_line = shared * 3 >= old.trim().len().max(new.trim().len());
     is_one_line.then_some((start..old.len() - end, start..new.len() - end))
@@ -25,10 +25,11 @@ fn word_start(text: &str, place: usize) -> usize {
     before.trim_end_matches(is_word).len()
 }
 
-/// How much of the end of a text is left when it begins behind a word.
-fn word_end(text: &str, same: usize) -> usize {
-    let behind = text.get(text.ceil_char_boundary(text.len() - same)..).unwrap_or_default();
-    behind.trim_start_matches(is_word).len()
+/// How much of the end is shared when no word is torn in either text.
+fn word_end(old: &str, new: &str, same: usize) -> usize {
+    let behind = old.get(old.ceil_char_boundary(old.len() - same)..).unwrap_or_default();
+    let before = |text: &str| text.strip_suffix(behind).is_some_and(|before| before.ends_with(is_word));
+    if before(old) || before(new) { behind.trim_start_matches(is_word).len() } else { behind.len() }
 }
 
 fn is_word(c: char) -> bool {
@@ -50,7 +51,7 @@ mod tests {
         check("let a = 1;", "let a = 2;", Some(("1", "2")));
         check("foo(alpha, x)", "foo(alphabet, x)", Some(("alpha", "alphabet")));
         check("fn x() {", "pub fn x() {", Some(("", "pub ")));
-        check("größe = 1", "große = 1", Some(("größe", "große")));
+        check("größe = 1 + 2;", "große = 1 + 2;", Some(("größe", "große")));
         check("same", "same", None);
         check("all of it", "is something else", None);
     }

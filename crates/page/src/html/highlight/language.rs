@@ -1,66 +1,72 @@
 //! Which language a piece of code is written in: by the name that stands at a fence, or by the name of its file.
 
-use syntect::parsing::SyntaxReference;
-
-use super::SYNTAXES;
+use super::languages::LANGUAGES;
 
 /// A language that can be highlighted.
 #[derive(Clone, Copy)]
-pub(in crate::html) struct Language(pub(super) &'static SyntaxReference);
+pub(in crate::html) struct Language(pub(super) &'static Rules);
 
-/// Names that people use, and by what the syntaxes are found.
-const ALIASES: &[(&str, &str)] = &[
-    ("cjs", "js"),
-    ("console", "sh"),
-    ("csharp", "cs"),
-    ("golang", "go"),
-    ("jsonc", "json"),
-    ("json5", "json"),
-    ("jsonl", "json"),
-    ("jsx", "js"),
-    ("mjs", "js"),
-    ("mts", "ts"),
-    ("node", "js"),
-    ("objective-c", "m"),
-    ("patch", "diff"),
-    ("ps1", "powershell"),
-    ("py3", "py"),
-    ("rustlang", "rs"),
-    ("shell-session", "sh"),
-    ("terraform", "tf"),
-    ("zsh", "sh"),
-];
+/// How a language is written.
+pub(super) struct Rules {
+    /// Its names, the endings of its files, and files that are called otherwise, in small letters.
+    pub(super) names: &'static str,
+    /// What it looks like.
+    pub(super) shape: Shape,
+    /// What begins a comment that ends with the line.
+    pub(super) comments: &'static [&'static str],
+    /// What begins and ends other comments.
+    pub(super) blocks: &'static [(&'static str, &'static str)],
+    /// Strings: the longer marks before the shorter.
+    pub(super) strings: &'static [Quote],
+    /// Its keywords.
+    pub(super) keywords: &'static str,
+}
+
+/// The look of a language.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Words, operators, brackets.
+    Code,
+    /// The same, and the case of keywords does not matter.
+    AnyCase,
+    /// Names and values: what stands before a colon or an equals sign is a name.
+    Keys,
+    /// Elements.
+    Markup,
+    /// Lines that are added and taken away.
+    Diff,
+}
+
+/// A kind of string.
+pub(super) struct Quote {
+    pub(super) open: &'static str,
+    pub(super) close: &'static str,
+    /// A backslash takes the next character in.
+    pub(super) escapes: bool,
+    /// It may go over several lines.
+    pub(super) is_long: bool,
+}
 
 impl Language {
     /// The language that a fence or a message names: `rust`, `rs`, `rust,ignore`, `{.rust}`.
     pub(in crate::html) fn named(name: &str) -> Option<Self> {
         let name = name.trim_start_matches(['{', '.', ' ']);
-        let name = name.split([' ', ',', '{', '}', '\t', ':']).next()?.to_ascii_lowercase();
-        if name.is_empty() || name.len() > 40 {
-            return None;
-        }
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
-        SYNTAXES.find_syntax_by_token(alias).and_then(Self::real)
+        let name = name.split([' ', ',', '{', '}', '\t', ':']).next()?;
+        Self::find(name)
     }
 
     /// The language of a file, by its name.
     pub(in crate::html) fn of_path(path: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next()?;
-        if name.is_empty() || name.len() > 255 {
-            return None;
-        }
-        let by_name = || SYNTAXES.find_syntax_by_extension(name);
-        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-        let alias = |ending: String| {
-            let alias = ALIASES.iter().find(|(alias, _)| *alias == ending).map(|(_, name)| *name);
-            SYNTAXES.find_syntax_by_extension(alias.unwrap_or(&ending))
-        };
-        by_name().or_else(|| ending.and_then(alias)).and_then(Self::real)
+        Self::find(name).or_else(|| Self::find(name.rsplit_once('.')?.1))
     }
 
-    /// Plain text is no language.
-    fn real(syntax: &'static SyntaxReference) -> Option<Self> {
-        (syntax.name != "Plain Text").then_some(Self(syntax))
+    fn find(name: &str) -> Option<Self> {
+        if name.is_empty() || name.len() > 40 {
+            return None;
+        }
+        let name = name.to_ascii_lowercase();
+        LANGUAGES.iter().find(|rules| rules.names.split(' ').any(|known| known == name)).map(Self)
     }
 }
 
@@ -68,36 +74,44 @@ impl Language {
 mod tests {
     use super::Language;
 
+    /// The first name of what is found.
+    fn first(language: Option<Language>) -> Option<&'static str> {
+        language?.0.names.split(' ').next()
+    }
+
     #[test]
     fn languages_are_found() {
-        let named = |name: &str| Language::named(name).map(|language| language.0.name.clone());
         for (name, found) in [
-            ("rust", "Rust"),
-            ("rs", "Rust"),
-            ("rust,ignore", "Rust"),
-            ("{.python}", "Python"),
-            ("JSON", "JSON"),
-            ("tsx", "TypeScriptReact"),
-            ("console", "Bourne Again Shell (bash)"),
-            ("toml", "TOML"),
+            ("rust", "rust"),
+            ("rs", "rust"),
+            ("rust,ignore", "rust"),
+            ("{.python}", "python"),
+            ("JSON", "json"),
+            ("tsx", "typescript"),
+            ("console", "bash"),
+            ("c++", "c"),
         ] {
-            assert_eq!(named(name).as_deref(), Some(found), "{name}");
+            assert_eq!(first(Language::named(name)), Some(found), "{name}");
         }
-        assert_eq!((named("text"), named(""), named("nonsense")), (None, None, None));
+        for name in ["text", "", "nonsense", "{}"] {
+            assert_eq!(first(Language::named(name)), None, "{name}");
+        }
     }
 
     #[test]
     fn files_have_a_language() {
-        let of_path = |path: &str| Language::of_path(path).map(|language| language.0.name.clone());
         for (path, found) in [
-            ("/src/main.rs", "Rust"),
-            ("C:\\x\\app.ts", "TypeScript"),
-            ("Makefile", "Makefile"),
-            ("deploy/Dockerfile", "Dockerfile"),
-            ("A.JSON", "JSON"),
+            ("/src/main.rs", "rust"),
+            ("C:\\x\\app.ts", "typescript"),
+            ("Makefile", "makefile"),
+            ("deploy/Dockerfile", "dockerfile"),
+            ("A.JSON", "json"),
+            (".gitignore", "ini"),
         ] {
-            assert_eq!(of_path(path).as_deref(), Some(found), "{path}");
+            assert_eq!(first(Language::of_path(path)), Some(found), "{path}");
         }
-        assert_eq!((of_path("notes.txt"), of_path("/"), of_path("x.unknown")), (None, None, None));
+        for path in ["notes.txt", "/", "x.unknown", ""] {
+            assert_eq!(first(Language::of_path(path)), None, "{path}");
+        }
     }
 }

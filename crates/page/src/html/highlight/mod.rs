@@ -1,15 +1,16 @@
-//! Code in colours: which language it is, and what each piece of a line is. The syntaxes are loaded when the first code
-//! is shown, and each one's expressions when they are first needed.
+//! Code in colours: which language it is, and what each piece of a line is. A lexer that knows comments, strings, numbers
+//! and keywords of each language, and guesses the rest by how it is written. It is no parser: it takes about a
+//! microsecond a line, whatever the line is, where grammars made of regular expressions take a millisecond or two. That
+//! counts when a page of diffs must be there at once.
 
 mod language;
-mod scopes;
-
-use std::sync::LazyLock;
-
-use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+mod languages;
+mod lexer;
+mod markup;
+mod words;
 
 pub(super) use language::Language;
-use scopes::Classes;
+use lexer::Until;
 
 use super::writer::Writer;
 
@@ -19,36 +20,24 @@ const LINE: usize = 2_000;
 /// The HTML of a text is not highlighted any further beyond this: each token costs more than it shows.
 const WRITTEN: usize = 1 << 20;
 
-static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
-
 /// A piece of a line: how many bytes it has, and its class.
 pub(super) type Token = (usize, Option<&'static str>);
 
 /// Highlights one line after the other.
 pub(super) struct Highlighter {
-    syntax: &'static SyntaxReference,
-    state: ParseState,
-    stack: ScopeStack,
-    classes: Classes,
-    line: String,
+    language: Language,
+    /// What is open at the end of the last line.
+    open: Option<Until>,
 }
 
 impl Highlighter {
     pub(super) fn new(language: Language) -> Self {
-        let Language(syntax) = language;
-        Self {
-            syntax,
-            state: ParseState::new(syntax),
-            stack: ScopeStack::new(),
-            classes: Classes::default(),
-            line: String::new(),
-        }
+        Self { language, open: None }
     }
 
     /// What follows is not behind what came before.
     pub(super) fn restart(&mut self) {
-        self.state = ParseState::new(self.syntax);
-        self.stack = ScopeStack::new();
+        self.open = None;
     }
 
     /// The pieces of the next line, which are all of it. The line is given without its end.
@@ -57,39 +46,7 @@ impl Highlighter {
             self.restart();
             return vec![(line.len(), None)];
         }
-        self.line.clear();
-        self.line.push_str(line);
-        self.line.push('\n');
-        let Ok(changes) = self.state.parse_line(&self.line, &SYNTAXES) else {
-            self.restart();
-            return vec![(line.len(), None)];
-        };
-        self.pieces(line.len(), &changes)
-    }
-
-    fn pieces(&mut self, length: usize, changes: &[(usize, syntect::parsing::ScopeStackOp)]) -> Vec<Token> {
-        let (mut tokens, mut done) = (Vec::<Token>::new(), 0);
-        for (at, change) in changes {
-            let at = (*at).min(length);
-            self.piece(&mut tokens, at.saturating_sub(done));
-            done = done.max(at);
-            if self.stack.apply(change).is_err() {
-                self.stack = ScopeStack::new();
-            }
-        }
-        self.piece(&mut tokens, length - done);
-        tokens
-    }
-
-    fn piece(&mut self, tokens: &mut Vec<Token>, length: usize) {
-        if length == 0 {
-            return;
-        }
-        let class = self.classes.of(&self.stack);
-        match tokens.last_mut() {
-            Some((last, same)) if *same == class => *last += length,
-            _ => tokens.push((length, class)),
-        }
+        lexer::line(self.language.0, line, &mut self.open)
     }
 }
 
@@ -105,10 +62,10 @@ impl Writer {
         }
     }
 
+    /// A line as its pieces.
     pub(super) fn tokens(&mut self, line: &str, tokens: &[Token]) {
         let mut rest = line;
         for (length, class) in tokens {
-            // A syntax that splits a character would be wrong about all of the line.
             let Some((piece, behind)) = rest.split_at_checked(*length) else { break };
             self.piece(piece, *class);
             rest = behind;

@@ -8,8 +8,8 @@ use crate::html::writer::Writer;
 /// Deeper elements are not opened; their text stands where it is.
 const DEPTH: usize = 40;
 /// A text of more events or more HTML ends here: no person reads that far.
-const EVENTS: usize = 200_000;
-const WRITTEN: usize = 4 << 20;
+const EVENTS: usize = 50_000;
+const WRITTEN: usize = 1 << 20;
 /// So many bytes of code are highlighted.
 const HIGHLIGHTED: usize = 200_000;
 /// So much of an address is shown behind a link.
@@ -36,13 +36,25 @@ pub(super) struct Render<'a> {
     /// Text of the fence, the link or the image that is open.
     held: String,
     in_head: bool,
+    /// How many links and images are open.
+    links: usize,
+    images: usize,
     events: usize,
     highlighted: usize,
 }
 
 impl<'a> Render<'a> {
     pub(super) fn new(out: &'a mut Writer) -> Self {
-        Self { out, open: Vec::new(), held: String::new(), in_head: false, events: 0, highlighted: 0 }
+        Self {
+            out,
+            open: Vec::new(),
+            held: String::new(),
+            in_head: false,
+            links: 0,
+            images: 0,
+            events: 0,
+            highlighted: 0,
+        }
     }
 
     /// One event; `false` if that was enough.
@@ -128,6 +140,7 @@ impl<'a> Render<'a> {
             self.out.anchor(&address);
         }
         self.held.clear();
+        self.links += 1;
         Open::Link(address.into_string())
     }
 
@@ -135,6 +148,7 @@ impl<'a> Render<'a> {
         if !self.in_link() {
             self.held.clear();
         }
+        self.images += 1;
         Open::Image(address.into_string())
     }
 
@@ -167,6 +181,7 @@ impl<'a> Render<'a> {
 
     /// Where a link leads is said behind it if it leads nowhere, or if its text says something else.
     fn close_link(&mut self, address: &str) {
+        self.links -= 1;
         let text = std::mem::take(&mut self.held);
         let leads = is_safe(address);
         if leads {
@@ -186,6 +201,7 @@ impl<'a> Render<'a> {
 
     /// Images of the web are not loaded: they would tell somebody that this was read.
     fn close_image(&mut self, address: &str) {
+        self.images -= 1;
         if self.in_link() || self.in_image() {
             return;
         }
@@ -259,11 +275,11 @@ impl<'a> Render<'a> {
     }
 
     fn in_image(&self) -> bool {
-        self.open.iter().rev().any(|open| matches!(open, Open::Image(_)))
+        self.images > 0
     }
 
     fn in_link(&self) -> bool {
-        self.open.iter().rev().any(|open| matches!(open, Open::Link(_)))
+        self.links > 0
     }
 }
 

@@ -1,0 +1,93 @@
+//! A server on the stage: what it printed, its address, its token.
+
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail};
+use rustix::process::Signal;
+use switchboard_testkit::{
+    load::{Api, Memory, free_port},
+    stage::{Running, Stage},
+};
+
+/// How long it may take to greet.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that runs. It is killed when this is dropped.
+pub struct Server {
+    /// How programs ask it.
+    pub api: Api,
+    running: Running,
+    program: PathBuf,
+}
+
+impl Server {
+    /// Starts one on a port that nobody listens on.
+    pub fn start(stage: &Stage, program: &Path) -> anyhow::Result<Self> {
+        Self::start_on(stage, program, free_port()?)
+    }
+
+    fn start_on(stage: &Stage, program: &Path, port: u16) -> anyhow::Result<Self> {
+        let (listen, data) = (format!("127.0.0.1:{port}"), stage.data());
+        let args = ["serve", "--listen", &listen, "--data", &data.to_string_lossy()];
+        let running = stage.start(program, &args)?;
+        let link = greeting(&running)?;
+        let (_, token) = link.split_once("?token=").context("the link has no token")?;
+        Ok(Self { api: Api { port, token: token.to_owned() }, running, program: program.to_owned() })
+    }
+
+    /// Kills it and starts another in its place.
+    pub fn restart(&mut self, stage: &Stage) -> anyhow::Result<()> {
+        self.running.signal(Signal::KILL)?;
+        let (program, port) = (self.program.clone(), self.api.port);
+        let end = Instant::now() + PATIENCE;
+        // The dead one may keep the port for a moment.
+        *self = loop {
+            match Self::start_on(stage, &program, port) {
+                Ok(server) => break server,
+                Err(error) if Instant::now() > end => return Err(error),
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        };
+        Ok(())
+    }
+
+    /// The address of a page.
+    pub fn address(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.api.port)
+    }
+
+    /// The link that it prints for people.
+    pub fn link(&self) -> String {
+        self.address(&format!("/?token={}", self.api.token))
+    }
+
+    /// Everything that it printed.
+    pub fn printed(&self) -> String {
+        format!("{}{}", self.running.stdout(), self.running.stderr())
+    }
+
+    /// Its memory.
+    pub fn memory(&self) -> anyhow::Result<Memory> {
+        Memory::of(self.running.pid())
+    }
+}
+
+/// Waits for the link that lets a browser in.
+fn greeting(running: &Running) -> anyhow::Result<String> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let said = running.stderr();
+        let link = said.lines().find_map(|line| line.trim().strip_prefix("open"));
+        if let Some(link) = link.filter(|_| said.contains("  data ")) {
+            return Ok(link.trim().to_owned());
+        }
+        if Instant::now() > end {
+            bail!("the server does not start: {said}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}

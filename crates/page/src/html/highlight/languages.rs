@@ -1,0 +1,231 @@
+//! The languages that are known, as data.
+
+use super::language::{Quote, Rules, Shape};
+
+const fn short(mark: &'static str) -> Quote {
+    Quote { open: mark, close: mark, escapes: true, is_long: false }
+}
+
+const fn long(mark: &'static str) -> Quote {
+    Quote { open: mark, close: mark, escapes: true, is_long: true }
+}
+
+const fn raw(open: &'static str, close: &'static str) -> Quote {
+    Quote { open, close, escapes: false, is_long: true }
+}
+
+const SLASHES: &[&str] = &["//"];
+const HASH: &[&str] = &["#"];
+const STARS: &[(&str, &str)] = &[("/*", "*/")];
+const BOTH: &[Quote] = &[short("\""), short("'")];
+
+/// A language of words with `//` and `/* */`, and strings in both quotes.
+const fn curly(names: &'static str, keywords: &'static str) -> Rules {
+    Rules { names, shape: Shape::Code, comments: SLASHES, blocks: STARS, strings: BOTH, keywords }
+}
+
+/// A language of words with `#`, and strings in both quotes.
+const fn hashed(names: &'static str, keywords: &'static str) -> Rules {
+    Rules { names, shape: Shape::Code, comments: HASH, blocks: &[], strings: BOTH, keywords }
+}
+
+/// Names and values with `#`.
+const fn keyed(names: &'static str) -> Rules {
+    Rules {
+        names,
+        shape: Shape::Keys,
+        comments: HASH,
+        blocks: &[],
+        strings: BOTH,
+        keywords: "true false null yes no on off",
+    }
+}
+
+const SCRIPT: &str = "abstract any as asserts async await boolean break case catch class const constructor continue debugger \
+    declare default delete do else enum export extends finally for from function get if implements import in infer \
+    instanceof interface is keyof let module namespace never new null number object of override private protected public \
+    readonly return satisfies set static string super switch symbol this throw true try type typeof undefined unknown \
+    var void while with yield false";
+
+/// All of them.
+pub(super) static LANGUAGES: &[Rules] = &[
+    Rules {
+        strings: &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), raw("r\"", "\""), long("b\""), long("\"")],
+        ..curly(
+            "rust rs",
+            "as async await break const continue crate dyn else enum extern false fn for if impl in let loop macro_rules \
+             match mod move mut pub ref return self static struct super trait true type union unsafe use where while yield \
+             bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize",
+        )
+    },
+    Rules {
+        strings: &[long("`"), short("\""), short("'")],
+        ..curly("typescript javascript ts tsx js jsx mjs cjs mts cts node", SCRIPT)
+    },
+    Rules {
+        strings: &[long("\"\"\""), long("'''"), raw("r\"", "\""), raw("r'", "'"), short("\""), short("'")],
+        ..hashed(
+            "python py py3 pyi pyw python3 starlark bzl bazel",
+            "and as assert async await break case class continue def del elif else except False finally for from global \
+             if import in is lambda match None nonlocal not or pass raise return self True try while with yield",
+        )
+    },
+    Rules {
+        shape: Shape::Keys,
+        comments: SLASHES,
+        blocks: STARS,
+        strings: &[short("\"")],
+        ..hashed("json jsonc json5 jsonl ndjson webmanifest ipynb geojson", "true false null")
+    },
+    Rules {
+        strings: &[raw("'", "'"), long("\""), long("`")],
+        ..hashed(
+            "bash sh shell zsh ksh fish console shell-session shellsession terminal .bashrc .zshrc .profile",
+            "alias case cd do done echo elif else esac eval exec exit export fi for function if in let local read readonly \
+             return select set shift source then trap unset until while",
+        )
+    },
+    curly(
+        "c c++ cpp cc cxx h hpp hh hxx ino cu objective-c objc m mm glsl hlsl wgsl",
+        "alignas alignof and auto bool break case catch char class const consteval constexpr constinit continue co_await \
+         co_return co_yield decltype default delete do double else enum explicit export extern false final float for friend \
+         goto if inline int long mutable namespace new noexcept nullptr operator or override private protected public \
+         register requires return short signed sizeof static struct switch template this throw true try typedef typename \
+         union unsigned using virtual void volatile wchar_t while",
+    ),
+    Rules {
+        strings: &[raw("`", "`"), short("\""), short("'")],
+        ..curly(
+            "go golang",
+            "any bool break byte case chan const continue default defer else error fallthrough false float32 float64 for \
+             func go goto if import int int8 int16 int32 int64 interface map nil package range return rune select string \
+             struct switch true type uint uint8 uint16 uint32 uint64 var",
+        )
+    },
+    Rules {
+        strings: &[long("\"\"\""), short("\""), short("'")],
+        ..curly(
+            "java kotlin kt kts scala sc groovy gradle",
+            "abstract as assert boolean break by byte case catch char class companion const continue data def default do \
+             double else enum extends false final finally float for fun given if implements implicit import in init inner \
+             instanceof int interface internal is lateinit lazy long match native new null object open operator override \
+             package private protected public record return sealed short static super suspend switch synchronized this \
+             throw throws trait transient true try type val var void volatile when while with yield",
+        )
+    },
+    Rules {
+        strings: &[long("\"\"\""), raw("@\"", "\""), short("\""), short("'")],
+        ..curly(
+            "csharp cs c# fsharp fs swift dart zig",
+            "abstract actor any as async await base bool break byte case catch char checked class comptime const continue \
+             decimal default defer delegate do double dynamic else enum event explicit export extension extern false \
+             fileprivate final finally float fn for foreach func get goto guard if implicit import in init inout int \
+             interface internal is late let lock long module mut namespace new nil null object open operator out override \
+             params private protected protocol pub public readonly record ref required return sealed self set short sizeof \
+             static string struct super switch this throw throws true try type typeof uint union using var virtual void \
+             volatile when where while yield",
+        )
+    },
+    Rules {
+        comments: &["//", "#"],
+        ..curly(
+            "php phtml",
+            "abstract and array as break callable case catch class clone const continue declare default do echo else elseif \
+             empty enum extends false final finally fn for foreach function global if implements include instanceof \
+             insteadof interface isset list match namespace new null or print private protected public readonly require \
+             require_once return static switch this throw trait true try unset use var while yield",
+        )
+    },
+    Rules {
+        blocks: &[("=begin", "=end")],
+        ..hashed(
+            "ruby rb rake gemspec gemfile rakefile podfile elixir ex exs crystal perl pl pm r jl julia nim tcl",
+            "alias and begin break case class cond const def defmodule defp do else elsif end ensure false fn for function \
+             if import in include let local macro module my next nil not or our package print proc puts quote raise redo \
+             require rescue retry return self struct sub super then true undef unless until use using var when where while \
+             with yield",
+        )
+    },
+    Rules {
+        shape: Shape::AnyCase,
+        comments: &["--"],
+        blocks: STARS,
+        strings: &[raw("'", "'"), raw("\"", "\"")],
+        ..hashed(
+            "sql mysql postgres postgresql sqlite plsql tsql ddl",
+            "add all alter and as asc begin between bigint blob boolean by case cascade check column commit constraint create \
+             cross date default delete desc distinct drop else end exists explain false foreign from full function group \
+             having if in index inner insert int integer into is join key left like limit not null numeric offset on or order \
+             outer pragma primary references replace returning right rollback select serial set table text then timestamp \
+             transaction trigger true union unique update using values varchar view when where with without",
+        )
+    },
+    Rules {
+        comments: &["--"],
+        blocks: &[("--[[", "]]"), ("{-", "-}")],
+        strings: &[raw("[[", "]]"), short("\"")],
+        ..hashed(
+            "lua haskell hs elm purescript",
+            "and as break case class data deriving do else elseif end false for foreign forall function goto hiding if import \
+             in infix infixl infixr instance let local module newtype nil not of or qualified repeat return then true type \
+             until where while",
+        )
+    },
+    Rules {
+        comments: &[";"],
+        strings: &[long("\"")],
+        ..hashed(
+            "lisp clojure clj cljs edn scheme scm racket rkt el emacs-lisp fennel",
+            "and case cond def defn defmacro defun define do else false fn if import in lambda let letfn loop nil not ns or quote \
+             recur require set true when",
+        )
+    },
+    Rules { shape: Shape::Keys, comments: &[], blocks: STARS, ..curly("css scss sass less pcss", "important") },
+    Rules {
+        shape: Shape::Keys,
+        strings: &[long("\"\"\""), long("'''"), short("\""), raw("'", "'")],
+        ..keyed("toml cargo.lock")
+    },
+    keyed("yaml yml eyaml"),
+    Rules {
+        comments: &["#", ";"],
+        ..keyed(
+            "ini cfg conf config properties env .env editorconfig .editorconfig .gitignore .gitattributes desktop service",
+        )
+    },
+    Rules {
+        comments: &["#", "//"],
+        blocks: STARS,
+        strings: &[short("\"")],
+        ..keyed("terraform tf hcl tfvars nix graphql gql proto protobuf thrift prisma bicep")
+    },
+    Rules {
+        shape: Shape::AnyCase,
+        ..hashed(
+            "dockerfile docker containerfile",
+            "add arg as cmd copy entrypoint env expose from healthcheck label maintainer onbuild run shell stopsignal user \
+             volume workdir",
+        )
+    },
+    hashed(
+        "makefile make mk gnumakefile cmake cmakelists.txt just justfile ninja meson.build",
+        "define else elseif endef endforeach endfunction endif foreach function if ifdef ifeq ifndef ifneq include override \
+         export macro endmacro set",
+    ),
+    Rules {
+        shape: Shape::AnyCase,
+        blocks: &[("<#", "#>")],
+        ..hashed(
+            "powershell ps1 psm1 psd1 pwsh bat cmd batch",
+            "begin break catch class continue default do dynamicparam echo else elseif end enum exit filter finally for \
+             foreach from function goto if in param process rem return set switch throw trap try until using while",
+        )
+    },
+    Rules {
+        shape: Shape::Markup,
+        comments: &[],
+        blocks: &[("<!--", "-->"), ("<![CDATA[", "]]>")],
+        ..hashed("html htm xml xhtml svg vue svelte astro xsl xslt plist rss jsp erb ejs hbs handlebars csproj", "")
+    },
+    Rules { shape: Shape::Diff, comments: &[], strings: &[], ..hashed("diff patch", "") },
+];
