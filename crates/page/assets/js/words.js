@@ -47,9 +47,13 @@ export function ago(time) {
 
 export const moment = (time) => (time ? FULL.format(new Date(time)) : '');
 
+// Characters that one does not see (controls, marks that turn the direction of text) are shown by number: nobody is
+// asked about something that looks like something else.
+export const plain = (words) => words.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
+
 // The beginning of a text of any length, on one line.
 export function clip(words, most = 300) {
-  const line = String(words ?? '').slice(0, most * 2).replace(/\s+/g, ' ').trim();
+  const line = plain(String(words ?? '').slice(0, most * 2).replace(/\s+/g, ' ').trim());
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
