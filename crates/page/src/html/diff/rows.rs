@@ -34,7 +34,7 @@ pub(super) struct Row<'a> {
 
 /// Lines without their ends. Carriage returns are part of the end unless only some lines have one: then they are what
 /// changed, maybe, and must be seen.
-pub(super) fn lines<'a>(text: &'a str, is_mixed: bool) -> impl Iterator<Item = &'a str> {
+pub(super) fn lines(text: &str, is_mixed: bool) -> impl Iterator<Item = &str> {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n').filter(move |_| !text.is_empty());
     lines.map(move |line| if is_mixed { line } else { line.strip_suffix('\r').unwrap_or(line) })
 }

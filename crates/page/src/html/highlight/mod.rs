@@ -1,7 +1,7 @@
 //! Code in colours: which language it is, and what each piece of a line is. A lexer that knows comments, strings, numbers
-//! and keywords of each language, and guesses the rest by how it is written. It is no parser: it takes about a
-//! microsecond a line, whatever the line is, where grammars made of regular expressions take a millisecond or two. That
-//! counts when a page of diffs must be there at once.
+//! and keywords of each language, and guesses the rest by how it is written. It is no parser: it takes a few microseconds
+//! a line, whatever the line is, where grammars made of regular expressions take half a millisecond to two. That counts
+//! when a page of diffs must be there at once.
 
 mod language;
 mod languages;

@@ -31,7 +31,9 @@ pub(super) fn class(rules: &Rules, word: &str, around: &Around<'_>) -> Option<&'
 }
 
 fn is_keyword(rules: &Rules, word: &str) -> bool {
-    rules.keywords.split_ascii_whitespace().any(|known| known == word)
+    let known = rules.keywords.as_bytes();
+    let is_end = |at: usize| known.get(at).is_none_or(u8::is_ascii_whitespace);
+    memchr::memmem::find_iter(known, word).any(|at| (at == 0 || is_end(at - 1)) && is_end(at + word.len()))
 }
 
 /// Values have a colour of their own.
