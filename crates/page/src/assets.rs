@@ -1,4 +1,5 @@
-//! The files of the page, as they lie in the folder `assets`.
+//! The files of the page, as they lie in the folder `assets`. What is there for readers of the source alone, comments and
+//! indentation, is not given out.
 
 use std::borrow::Cow;
 
@@ -25,7 +26,15 @@ pub fn asset(path: &str) -> Option<Asset> {
     let file = Files::get(path)?;
     let hash = file.metadata.sha256_hash();
     let tag = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    Some(Asset { bytes: file.data, tag, media_type: media_type(path)? })
+    let bytes = str::from_utf8(&file.data).map_or_else(|_| file.data.to_vec(), |text| lean(text).into_bytes());
+    Some(Asset { bytes: bytes.into(), tag, media_type: media_type(path)? })
+}
+
+/// A text without indentation, empty lines, and lines that are comments.
+fn lean(text: &str) -> String {
+    let is_comment = |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The paths of all files.
@@ -43,4 +52,34 @@ fn media_type(path: &str) -> Option<&'static str> {
         "json" | "webmanifest" => "application/manifest+json",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Files, asset, lean, paths};
+
+    #[test]
+    fn what_browsers_do_not_need_is_left_out() {
+        assert_eq!(
+            lean("// why\nlet a = 1; // kept\n\n  b(`//`);\n/* all */\nc { d: e; }"),
+            "let a = 1; // kept\nb(`//`);\nc { d: e; }\n"
+        );
+    }
+
+    #[test]
+    fn no_text_of_a_script_spans_lines() {
+        // Such a text would lose its indentation.
+        for path in paths().filter(|path| path.ends_with(".js")) {
+            let file = Files::get(&path).map(|file| file.data).unwrap_or_default();
+            let text = String::from_utf8_lossy(&file).into_owned();
+            let open = text.lines().find(|line| !line.trim().starts_with("//") && line.matches('`').count() % 2 == 1);
+            assert_eq!(open, None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_page_weighs_little() {
+        let weight: usize = paths().filter_map(|path| asset(&path)).map(|asset| asset.bytes.len()).sum();
+        assert!(weight > 10_000 && weight < 150_000, "{weight} bytes");
+    }
 }

@@ -1,7 +1,7 @@
 //! Comma-separated values, as RFC 4180 has them. The titles are the names of the JSON.
 
-use switchboard_event::Timestamp;
 use super::{By, Model, Row};
+use switchboard_event::Timestamp;
 
 /// A line of titles, and a line for each row; with a breakdown, one for each model of it.
 #[must_use]

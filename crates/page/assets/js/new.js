@@ -21,7 +21,8 @@ class NewPage {
     this.last = recall('new', {});
     this.usable = page.agents.filter((agent) => RUNNABLE.has(agent.state));
     this.missing = page.agents.filter((agent) => !RUNNABLE.has(agent.state) && agent.state !== 'byCommand');
-    const wanted = this.usable.find((agent) => agent.id === this.last.agent) ?? this.usable[0];
+    const named = (id) => this.usable.find((agent) => agent.id === id);
+    const wanted = named(this.last.agent) ?? this.usable.find((agent) => agent.state !== 'builtIn') ?? named(page.defaults?.agent) ?? this.usable[0];
     this.own = el('div.fields');
     this.prompt = el('textarea', { id: 'prompt', test: 'prompt', rows: 6, required: true, maxlength: 100000, placeholder: 'What should the agent do?', value: recall('draft', ''), oninput: () => remember('draft', this.prompt.value) });
     this.folder = combobox({ id: 'folder', test: 'folder', value: this.last.folder ?? page.folders?.[0] ?? page.defaults?.workingDirectory ?? '', placeholder: '/absolute/path', complete: (words) => this.complete(words) });
@@ -107,7 +108,7 @@ class NewPage {
 
 // Version and what is missing, in a few words.
 function about(agent) {
-  const words = { builtIn: 'built in', newer: `${agent.version}, newer than tested`, unknownVersion: 'version unknown' }[agent.state] ?? agent.version ?? '';
+  const words = { builtIn: '', newer: `${agent.version}, newer than tested`, unknownVersion: 'version unknown' }[agent.state] ?? agent.version ?? '';
   const login = agent.login?.state === 'no' ? ` · not signed in: ${clip(agent.login.how, 80)}` : '';
   return words + login;
 }

@@ -161,6 +161,8 @@ export class Row {
     this.node.classList.toggle('asks', isOpen);
     if (isOpen && !this.ask) {
       this.ask = askForm(this.page.session, request);
+      // A question that is the title is not said twice.
+      this.ask.classList.toggle('titled', request.questions?.[0]?.question.trim() === this.title.textContent.trim());
       this.main.append(this.ask);
     } else if (!isOpen && this.ask) {
       this.ask.remove();

@@ -55,11 +55,12 @@ class SessionPage {
     this.transcript?.end();
     this.pending = [];
     this.transcript = new Transcript(this.body, this.address, this.id);
+    this.transcript.seen = () => this.showAway();
     this.take(page.session, page.choices);
     this.transcript.open(page);
     if (place !== undefined) this.transcript.list.seek(place);
-    this.announced = new Set(this.asks().map((entry) => entry.n));
-    this.showFar();
+    this.announced ??= new Set();
+    this.tellAsks();
     here(this.shortcuts());
     this.follow(page.seq);
   }
@@ -126,11 +127,15 @@ class SessionPage {
     for (const entry of open) {
       if (this.announced.has(entry.n)) continue;
       this.announced.add(entry.n);
-      const row = this.transcript.list.rows.get(entry.n);
-      announce(`The agent asks: ${clip(row?.title.textContent ?? 'something', 200)}`, true);
+      announce(`The agent asks: ${clip(this.card.waitingFor ?? 'something', 200)}`, true);
     }
-    const far = open.filter((entry) => !this.transcript.list.rows.has(entry.n));
-    this.composer.showAsks(far.length, () => this.transcript.focus(far[0].n, true));
+    this.showAway();
+  }
+
+  // What waits outside the window is named below it.
+  showAway() {
+    const away = this.asks().filter((entry) => !this.transcript.list.rows.has(entry.n));
+    this.composer.showAsks(away.length, () => this.transcript.focus(away[0].n, true));
   }
 
   // A key for what is asked: in the entry that has the focus, else for the oldest.

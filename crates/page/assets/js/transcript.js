@@ -51,6 +51,7 @@ export class Transcript {
     this.entries.want(near);
     this.entries.trim(near);
     if (this.list.isStuck) this.unseen = 0;
+    this.seen?.();
     this.showLatest();
   }
 

@@ -1,8 +1,7 @@
 //! Times, money and tokens, for people.
 
 /// How long something took: `340 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`.
-#[must_use]
-pub fn duration(ms: u64) -> String {
+pub(super) fn duration(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
         0 => format!("{ms} ms"),
@@ -13,14 +12,12 @@ pub fn duration(ms: u64) -> String {
 }
 
 /// What something cost: cents where it is much, more digits where it is little.
-#[must_use]
-pub fn money(usd: f64) -> String {
+pub(super) fn money(usd: f64) -> String {
     if usd >= 1.0 || usd == 0.0 { format!("${usd:.2}") } else { format!("${usd:.4}") }
 }
 
 /// How many tokens: `950`, `12.3k`, `4.5M`.
-#[must_use]
-pub fn tokens(count: u64) -> String {
+pub(super) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..1_000_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),

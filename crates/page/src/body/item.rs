@@ -1,6 +1,6 @@
 //! Items, by their types.
 
-use switchboard_event::{Details, Field, Item};
+use switchboard_event::{Details, Item};
 
 use super::{Body, answer, call, change, command, content::Address, plan};
 
@@ -19,31 +19,6 @@ pub fn item(item: &Item, address: &Address<'_>) -> Body {
         Details::Subagent(details) => call::subagent(item, details, address),
         Details::Tool(details) => call::tool(item, details, address),
         Details::Unknown(details) => call::unknown(item, details, address),
-    }
-}
-
-/// How the text is shown that grows while an item streams: `text` is Markdown, `output` what a terminal shows, `plain`
-/// neither.
-#[must_use]
-pub fn live(details: &Details) -> Option<&'static str> {
-    match details {
-        Details::AgentMessage(_) | Details::Reasoning(_) | Details::Plan(_) | Details::Subagent(_) => Some("text"),
-        Details::Command(_) | Details::Tool(_) => Some("output"),
-        Details::FileChange(_) | Details::Mcp(_) | Details::Unknown(_) => Some("plain"),
-        Details::UserMessage(_) | Details::WebSearch(_) => None,
-    }
-}
-
-/// The field is the one that [`live`] speaks of. What a tool is given is shown when it is whole.
-#[must_use]
-pub fn grows(details: &Details, field: Field) -> bool {
-    match details {
-        Details::AgentMessage(_) | Details::Plan(_) => field == Field::Text,
-        Details::Reasoning(_) => matches!(field, Field::Text | Field::Summary),
-        Details::Subagent(_) => matches!(field, Field::Text | Field::Output),
-        Details::Command(_) | Details::Tool(_) | Details::Mcp(_) | Details::Unknown(_) => field == Field::Output,
-        Details::FileChange(_) => matches!(field, Field::Diff | Field::Output),
-        Details::UserMessage(_) | Details::WebSearch(_) => false,
     }
 }
 

@@ -20,8 +20,7 @@ use serde::Serialize;
 use crate::Html;
 
 pub use content::{Address, picture};
-pub use figures::{duration, money, tokens};
-pub use item::{grows, item, live, whole};
+pub use item::{item, whole};
 pub use notice::notice;
 pub use request::request;
 pub use run::{began, ended};

@@ -8,9 +8,9 @@ use super::{
     call::title_of,
     change::changes,
     pile::Pile,
-    value::{input, read},
+    value::{asked_input, read},
 };
-use crate::html::{Html, code, code_title, element, line, markdown, words};
+use crate::html::{Html, asked, code_title, element, line, markdown, words};
 
 /// What an agent asks. Questions are shown by whoever lets people answer them; once they are answered, they are in the
 /// body with what was said.
@@ -40,7 +40,7 @@ fn title(opened: &RequestOpened) -> Html {
 /// What would run, or change, or be called: all of it, in the words that the agent would use.
 fn what(pile: &mut Pile, opened: &RequestOpened) {
     if let Some(command) = &opened.command {
-        pile.add(code(command, "bash"));
+        pile.add(asked(command, "bash"));
     }
     if let Some(cwd) = &opened.cwd {
         pile.line(element("p", "note", &[words(&[line("in"), code_title(cwd)])]));
@@ -52,7 +52,7 @@ fn what(pile: &mut Pile, opened: &RequestOpened) {
         (Some(plan), _) if opened.about == About::Plan => pile.add(markdown(&plan)),
         (_, Some(given)) if opened.command.is_none() && opened.changes.is_empty() && opened.questions.is_empty() => {
             pile.line(element("p", "", &[title_of(call)]));
-            input(pile, given);
+            asked_input(pile, given);
         }
         // A command says what would run; what else the tool was told is there for those who look.
         (_, Some(given)) if opened.questions.is_empty() => folded(pile, given),
@@ -65,7 +65,7 @@ fn folded(pile: &mut Pile, given: &serde_json::value::RawValue) {
     let is_more = read(given).is_none_or(|value| value.as_object().is_none_or(|fields| fields.len() > 1));
     if is_more {
         let mut inner = Pile::default();
-        input(&mut inner, given);
+        asked_input(&mut inner, given);
         pile.folded("All of the call", inner.shown());
     }
 }
@@ -91,7 +91,7 @@ fn outcome(pile: &mut Pile, opened: &RequestOpened, resolved: &RequestResolved) 
         let same = opened.call.as_ref().and_then(|call| call.input.as_deref()).and_then(read);
         if same != read(changed) && !matches!(read(changed), Some(Value::Null)) {
             pile.note(Some("Allowed with other input:"));
-            input(pile, changed);
+            asked_input(pile, changed);
         }
     }
     pile.note(resolved.message.as_deref());

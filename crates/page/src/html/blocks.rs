@@ -5,41 +5,6 @@ use pulldown_cmark::Event;
 
 use super::markdown::parser;
 
-/// A tail that is longer is looked at only when it grew by a part of itself, so that all looks together cost no more than
-/// a few of the whole.
-const SHORT: usize = 4 << 10;
-/// A tail that is longer is not looked at any more: it is shown when it is whole.
-const LONG: usize = 1 << 20;
-
-/// Remembers how far a growing text is finished.
-#[derive(Clone, Debug, Default)]
-pub struct Blocks {
-    finished: usize,
-    /// How long the text was when it was last looked at.
-    looked: usize,
-}
-
-impl Blocks {
-    /// Nothing is finished.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Up to where the text, all of it so far, is surely finished. Between two calls a text only grows, and so does
-    /// this.
-    pub fn finished(&mut self, text: &str) -> usize {
-        let Some(tail) = text.get(self.finished..) else { return self.finished };
-        let grown = text.len().saturating_sub(self.looked);
-        let is_news = text.get(self.looked..).is_some_and(|news| news.contains('\n'));
-        if is_news && tail.len() < LONG && (tail.len() < SHORT || grown > tail.len() / 8) {
-            self.looked = text.len();
-            self.finished += finished(tail);
-        }
-        self.finished
-    }
-}
-
 /// Up to where a text that still grows is surely finished: the beginning of the last block that has begun in a whole
 /// line. A last line that is not whole may still become part of what is before it.
 #[must_use]
@@ -69,7 +34,7 @@ fn line_start(text: &str, place: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Blocks, finished};
+    use super::finished;
 
     #[track_caller]
     fn check(text: &str, done: &str) {
@@ -99,14 +64,14 @@ mod tests {
     }
 
     #[test]
-    fn it_remembers() {
+    fn it_only_grows() {
         let text = "para\n\n- a\n- b\n\n```rust\nfn x() {}\n\n```\n\nend\n\nmore\n";
-        let (mut blocks, mut last) = (Blocks::new(), 0);
+        let mut done = 0;
         for end in 0..=text.len() {
-            let done = blocks.finished(text.get(..end).unwrap());
-            assert!(done >= last && done <= end);
-            last = done;
+            // What is finished is not looked at again.
+            done += finished(text.get(done..end).unwrap());
+            assert!(done <= end);
         }
-        assert_eq!(text.get(last..), Some("more\n"));
+        assert_eq!(text.get(done..), Some("more\n"));
     }
 }

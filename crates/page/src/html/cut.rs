@@ -10,12 +10,17 @@ pub(super) struct Limits {
     head: (usize, usize),
     /// Lines and bytes at the end.
     tail: (usize, usize),
+    /// Bytes of a line.
+    line: usize,
 }
 
 /// Output, code, diffs.
-pub(super) const TEXT: Limits = Limits { head: (300, 75_000), tail: (100, 25_000) };
+pub(super) const TEXT: Limits = Limits { head: (300, 75_000), tail: (100, 25_000), line: LINE };
 
-/// So many bytes of a line are shown.
+/// What somebody is asked to allow: all of it, as far as a person can be expected to read it.
+pub(super) const ASKED: Limits = Limits { head: (5_000, 200_000), tail: (100, 25_000), line: 200_000 };
+
+/// So many bytes of a line are usually shown.
 pub(super) const LINE: usize = 4_000;
 
 /// What is shown of a text.
@@ -54,13 +59,13 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn new(line: &'a str) -> Self {
+    pub(super) fn new(line: &'a str, limit: usize) -> Self {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        if line.len() <= LINE {
+        if line.len() <= limit {
             return Self { start: line, left_out: 0, end: "" };
         }
-        let (start, rest) = line.split_at(line.floor_char_boundary(LINE / 4 * 3));
-        let (middle, end) = rest.split_at(rest.ceil_char_boundary(rest.len() - LINE / 4));
+        let (start, rest) = line.split_at(line.floor_char_boundary(limit / 4 * 3));
+        let (middle, end) = rest.split_at(rest.ceil_char_boundary(rest.len() - limit / 4));
         Self { start, left_out: middle.len(), end }
     }
 
@@ -72,24 +77,24 @@ impl<'a> Line<'a> {
 /// What is shown of a text. Costs little more than finding the line ends.
 pub(super) fn fit<'a>(text: &'a str, limits: &Limits) -> Fit<'a> {
     let text = text.strip_suffix('\n').unwrap_or(text);
-    let (head, rest) = first(text, limits.head);
+    let (head, rest) = first(text, limits.head, limits.line);
     let Some(rest) = rest else { return Fit { head, gap: None, tail: Vec::new() } };
-    let (tail, middle) = last(rest, limits.tail);
+    let (tail, middle) = last(rest, limits.tail, limits.line);
     let gap =
         middle.map(|middle| Gap { lines: 1 + memchr_iter(b'\n', middle.as_bytes()).count(), bytes: middle.len() });
     Fit { head, gap, tail }
 }
 
 /// The first lines of a text, and what follows.
-fn first(text: &str, (lines, bytes): (usize, usize)) -> (Vec<Line<'_>>, Option<&str>) {
+fn first(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<'_>>, Option<&str>) {
     let (mut found, mut taken, mut rest) = (Vec::new(), 0, text);
     while found.len() < lines && taken < bytes {
         let Some(end) = memchr(b'\n', rest.as_bytes()) else {
-            found.push(Line::new(rest));
+            found.push(Line::new(rest, limit));
             return (found, None);
         };
         let (line, behind) = rest.split_at(end);
-        let line = Line::new(line);
+        let line = Line::new(line, limit);
         taken += line.len();
         found.push(line);
         rest = behind.strip_prefix('\n').unwrap_or(behind);
@@ -98,7 +103,7 @@ fn first(text: &str, (lines, bytes): (usize, usize)) -> (Vec<Line<'_>>, Option<&
 }
 
 /// The last lines of a text, and what comes before them.
-fn last(text: &str, (lines, bytes): (usize, usize)) -> (Vec<Line<'_>>, Option<&str>) {
+fn last(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<'_>>, Option<&str>) {
     let (mut found, mut taken, mut rest) = (Vec::new(), 0, Some(text));
     while let Some(text) = rest
         && found.len() < lines
@@ -106,7 +111,7 @@ fn last(text: &str, (lines, bytes): (usize, usize)) -> (Vec<Line<'_>>, Option<&s
     {
         let start = memrchr(b'\n', text.as_bytes());
         let (before, line) = text.split_at(start.map_or(0, |start| start + 1));
-        let line = Line::new(line);
+        let line = Line::new(line, limit);
         taken += line.len();
         found.push(line);
         rest = start.and(before.strip_suffix('\n'));
@@ -156,7 +161,7 @@ pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -168,7 +173,7 @@ pub(super) fn grouped(number: usize) -> String {
 mod tests {
     use super::{Gap, LINE, Limits, fit, grouped, size};
 
-    const SMALL: Limits = Limits { head: (3, 100), tail: (2, 100) };
+    const SMALL: Limits = Limits { head: (3, 100), tail: (2, 100), line: LINE };
 
     #[test]
     fn short_texts_are_whole() {

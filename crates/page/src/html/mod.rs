@@ -1,6 +1,7 @@
 //! Text that somebody else wrote, as HTML that is safe to show. Only this module makes [`Html`], and everything it makes
 //! is bounded: what is too much is left out, and a line with the class `cut` says so.
 
+mod asked;
 mod blocks;
 mod code;
 mod cut;
@@ -15,7 +16,8 @@ mod writer;
 
 use serde::Serialize;
 
-pub use blocks::{Blocks, finished};
+pub use asked::asked;
+pub use blocks::finished;
 pub use code::{code, code_title};
 pub use diff::{Edit, Tally, diff};
 pub use markdown::markdown;

@@ -29,7 +29,7 @@ impl Sheet {
             return;
         }
         let n = match self.said(item, event) {
-            Some(n) => self.bind(n, id),
+            Some(n) => self.bind(n, id, event.seq),
             None => self.begin(event, id, item),
         };
         self.open.insert(id.clone(), n);
@@ -53,7 +53,7 @@ impl Sheet {
         let n = match self.open.remove(id) {
             Some(n) => n,
             None => match self.said(item, event) {
-                Some(n) => self.bind(n, id),
+                Some(n) => self.bind(n, id, event.seq),
                 None => self.begin(event, id, item),
             },
         };
@@ -81,14 +81,24 @@ impl Sheet {
 
     /// An item is now this.
     fn set(&mut self, n: u32, event: &Event, item: &Item) {
+        let kind = Kind::from(&item.details);
+        self.change(n, kind, event.seq);
         if let Some(line) = self.touch(n, event.seq) {
             line.base = event.seq;
-            line.kind = Kind::from(&item.details);
             line.stage = item.status.into();
             line.size = size(item);
         }
         self.thread(n, event, item);
         self.seed(n, item, event.seq);
+    }
+
+    /// An entry may be of another kind than it was: what has grown is then not what is shown of it.
+    fn change(&mut self, n: u32, kind: Kind, seq: u64) {
+        let line = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at));
+        if let Some(line) = line.filter(|line| line.kind != kind) {
+            (line.kind, line.seeded, line.unread) = (kind, seq, false);
+            self.forget(n);
+        }
     }
 
     fn finish(&mut self, n: u32, event: &Event, item: &Item) {
@@ -121,8 +131,8 @@ impl Sheet {
     }
 
     /// An entry turns out to be this item.
-    fn bind(&mut self, n: u32, id: &Id) -> u32 {
-        if let Some(line) = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at)) {
+    fn bind(&mut self, n: u32, id: &Id, seq: u64) -> u32 {
+        if let Some(line) = self.touch(n, seq) {
             line.id = id.clone();
         }
         self.homes.insert(id.clone(), n);

@@ -1,7 +1,7 @@
 //! Content that is made to freeze who shows it. None of these tests looks at a clock: what they show is bounded, and if
 //! one of them took more than its share, the suite would stand still.
 
-use switchboard_page::html::{Blocks, Edit, Shown, code, diff, finished, markdown, plain, terminal};
+use switchboard_page::html::{Edit, Shown, asked, code, diff, finished, markdown, plain, terminal};
 
 use crate::checker::check;
 
@@ -120,12 +120,17 @@ fn hidden_characters_are_counted() {
 }
 
 #[test]
-fn a_growing_text_is_looked_at_seldom() {
-    // One fence that never ends, a line at a time: were all of it read again with each line, this would take minutes.
-    let mut text = "# Title\n\n```rust\n".to_owned();
-    let mut blocks = Blocks::new();
-    for _ in 0..20_000 {
-        text.push_str("let x = \"some line of code\";\n");
-        assert_eq!(blocks.finished(&text), "# Title\n\n".len());
-    }
+fn what_would_run_is_not_left_out() {
+    let long = format!("ls {}; rm -rf ~", "a".repeat(50_000));
+    let html = asked(&long, "bash").html;
+    assert!(html.as_str().len() > 50_000 && html.as_str().contains("rf ~"));
+    let hidden = format!("ls{}; evil\n{}; worse", " ".repeat(5_000), "\n".repeat(3_000));
+    let html = asked(&hidden, "").html;
+    assert!(
+        html.as_str().len() < 1_000 && html.as_str().contains("evil") && html.as_str().contains("worse"),
+        "{html:?}"
+    );
+    check(html.as_str());
+    bounded(&asked(&"x".repeat(10 << 20), "bash"), "a command");
+    bounded(&asked(&"x\n".repeat(5 << 20), "bash"), "a command");
 }

@@ -7,4 +7,5 @@ mod bombs;
 mod checker;
 mod hostile;
 mod nasty;
+mod recordings;
 mod typical;

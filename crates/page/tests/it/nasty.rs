@@ -1,7 +1,7 @@
 //! Properties over nasty alphabets: whatever is written, what is shown is safe, and what is finished stays so.
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use switchboard_page::html::{Blocks, Edit, code, diff, finished, line, link, markdown, plain, terminal};
+use switchboard_page::html::{Edit, asked, code, diff, finished, line, link, markdown, plain, terminal};
 
 use crate::checker::check;
 
@@ -116,6 +116,7 @@ proptest! {
         check(line(&text).as_str());
         check(link(&text, &other).as_str());
         check(code(&text, language).html.as_str());
+        check(asked(&text, language).html.as_str());
         check(diff(Edit::Unified(&text), &format!("a.{language}")).0.html.as_str());
         check(diff(Edit::Sides(&text, &other), &format!("a.{language}")).0.html.as_str());
     }
@@ -135,10 +136,10 @@ proptest! {
     #[test]
     fn what_is_finished_stays(text in nasty(), more in nasty()) {
         let whole = format!("{text}{more}");
-        let mut blocks = Blocks::new();
-        let first = blocks.finished(&text);
-        prop_assert_eq!(first, finished(&text));
-        let second = blocks.finished(&whole);
+        let first = finished(&text);
+        let second = finished(&whole);
         prop_assert!(first <= second && second <= whole.len() && whole.is_char_boundary(second));
+        // Looking only at what is not finished comes to the same.
+        prop_assert_eq!(first + finished(whole.get(first..).unwrap()), second);
     }
 }

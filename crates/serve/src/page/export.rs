@@ -110,7 +110,12 @@ fn events(service: &Service, stored: Stored) -> Body {
             let rows = service.ask(move |log| log.rows(&id, Page { after, ..PAGE })).await;
             let rows = match rows {
                 Ok(rows) => rows,
-                Err(problem) => return Some((Err(std::io::Error::other(problem.detail)), (service, stored, u64::MAX))),
+                Err(problem) => {
+                    return Some((
+                        Err(std::io::Error::other(problem.detail.into_string())),
+                        (service, stored, u64::MAX),
+                    ));
+                }
             };
             let last = rows.last()?.seq;
             let written = tokio::task::spawn_blocking(move || lines(&rows, (*redactor).as_ref())).await;

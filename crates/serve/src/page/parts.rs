@@ -175,7 +175,8 @@ pub type Image = (&'static str, Vec<u8>);
 /// If the event cannot be read.
 pub fn image(desk: &Desk, seq: u64, k: usize) -> Result<Option<Image>, StoreError> {
     let Some(event) = one(&*desk.events, seq)? else { return Ok(None) };
-    let (Body::ItemStarted(item) | Body::ItemCompleted(item) | Body::ItemDelta(Delta::Set { patch: item })) = &event.body
+    let (Body::ItemStarted(item) | Body::ItemCompleted(item) | Body::ItemDelta(Delta::Set { patch: item })) =
+        &event.body
     else {
         return Ok(None);
     };

@@ -194,10 +194,7 @@ pub async fn raw(
 }
 
 /// All the text of an entry.
-pub async fn text(
-    State(service): State<Service>,
-    Path((id, n)): Path<(String, u32)>,
-) -> Result<Response, Problem> {
+pub async fn text(State(service): State<Service>, Path((id, n)): Path<(String, u32)>) -> Result<Response, Problem> {
     let text = service.at_transcript(id, move |desk, _| parts::text(desk, n));
     Ok(file(text.await?, &format!("entry-{n}.txt"), "text/plain; charset=utf-8"))
 }

@@ -10,7 +10,7 @@ use switchboard_testkit::corpus::{Truth, Wanted, write};
 use crate::rig::Rig;
 
 /// A server on a machine where agents have worked.
-fn rig() -> (Rig, Truth) {
+pub fn rig() -> (Rig, Truth) {
     let folder = tempfile::tempdir().unwrap();
     let truth = write(folder.path(), &small(6)).unwrap();
     (Rig::in_folder(folder), truth)
@@ -40,6 +40,10 @@ async fn what_was_used_is_the_truth() {
         let sum: u64 = rows.iter().map(|row| row["totalTokens"].as_u64().unwrap()).sum();
         assert_eq!(sum, known.total(), "the days of {agent}");
     }
+    let table = rig.get("/api/usage?by=model&format=csv").await;
+    let lines: Vec<_> = table.body.as_str().unwrap().lines().collect();
+    assert!(lines[0].starts_with("key,inputTokens,") && lines.len() > 2, "{table:?}");
+    assert_eq!(rig.get("/api/usage?format=pdf").await.code(), "bad_field");
     let by_model = rig.get("/api/usage?by=model&limit=1&order=tokens").await;
     assert_eq!(by_model.body["rows"].as_array().unwrap().len(), 1, "{by_model:?}");
 }

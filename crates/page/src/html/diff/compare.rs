@@ -4,7 +4,7 @@ use std::{ops::Range, time::Duration};
 
 use similar::{Algorithm, DiffOp, DiffTag, TextDiff};
 
-use super::rows::{Kind, Row, Rows};
+use super::rows::{Kind, Row, Rows, is_mixed, lines};
 
 /// Longer texts count as replaced: comparing them costs seconds.
 const LIMIT: usize = 2 << 20;
@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The rows of what changed between two texts.
 pub(super) fn compare<'a>(before: &'a str, after: &'a str) -> Rows<'a> {
-    let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
+    let is_mixed = is_mixed(lines(before, true).chain(lines(after, true)));
+    let (old, new): (Vec<_>, Vec<_>) = (lines(before, is_mixed).collect(), lines(after, is_mixed).collect());
     let mut rows = Rows::default();
     if before.len() + after.len() > LIMIT {
         rows.lines(Kind::Removed, &old, 0, 0);

@@ -32,6 +32,22 @@ pub(super) struct Row<'a> {
     pub(super) text: &'a str,
 }
 
+/// Lines without their ends. Carriage returns are part of the end unless only some lines have one: then they are what
+/// changed, maybe, and must be seen.
+pub(super) fn lines<'a>(text: &'a str, is_mixed: bool) -> impl Iterator<Item = &'a str> {
+    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n').filter(move |_| !text.is_empty());
+    lines.map(move |line| if is_mixed { line } else { line.strip_suffix('\r').unwrap_or(line) })
+}
+
+/// Some lines end with a carriage return, and some do not.
+pub(super) fn is_mixed<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
+    let (mut with, mut without) = (false, false);
+    for line in lines {
+        if line.ends_with('\r') { with = true } else { without = true }
+    }
+    with && without
+}
+
 /// The rows that are shown.
 #[derive(Default)]
 pub(super) struct Rows<'a> {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::html::{
     Shown,
-    cut::{Line, grouped},
+    cut::{LINE, Line, grouped},
     highlight::{Highlighter, Language, Token},
     writer::Writer,
 };
@@ -149,7 +149,7 @@ impl Writer {
     }
 
     fn content(&mut self, cell: &Cell<'_>) {
-        let line = Line::new(cell.row.text);
+        let line = Line::new(cell.row.text, LINE);
         match (&cell.row.kind, &cell.changed) {
             (Kind::Cut(rows), _) => self.left_out(&format!("{} rows left out", grouped(*rows))),
             _ if line.left_out > 0 => self.line(&line),

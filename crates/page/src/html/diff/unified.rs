@@ -1,16 +1,15 @@
 //! Unified diffs, as agents write them: with numbers or without, with the names of files or without, and with numbers
 //! that are lies. Nothing is made of what a header claims but the numbers beside the rows.
 
-use super::rows::{Kind, Row, Rows};
+use super::rows::{Kind, Row, Rows, is_mixed, lines};
 
 /// The rows of a diff.
 pub(super) fn read(text: &str) -> Rows<'_> {
-    let mut reader = Reader::default();
     // Without a header all of it is one hunk.
-    reader.in_hunk = !text.starts_with("@@") && !text.contains("\n@@");
-    for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
-        reader.line(line.strip_suffix('\r').unwrap_or(line));
-    }
+    let in_hunk = !text.starts_with("@@") && !text.contains("\n@@");
+    let mut reader = Reader { in_hunk, ..Reader::default() };
+    let is_mixed = is_mixed(lines(text, true).filter(|line| line.starts_with(['+', '-', ' '])));
+    lines(text, is_mixed).for_each(|line| reader.line(line));
     reader.rows
 }
 
@@ -138,6 +137,13 @@ mod tests {
         let text = "@@ -1,1000000000000 +18446744073709551615,1000000000000 @@\n+a\n+b\n";
         assert_eq!(read(text).tally, Tally { added: 2, removed: 0 });
         assert_eq!(read("@@ -99999999999999999999,1 +1,1 @@\n-a\n+b\n").tally, Tally { added: 1, removed: 1 });
+    }
+
+    #[test]
+    fn line_ends_that_change_are_seen() {
+        let text = |row: usize, diff: &str| rows(diff)[row].3.clone();
+        assert_eq!(text(0, "@@ -1 +1 @@\n-a\r\n+b\r\n"), "a");
+        assert_eq!(text(0, "@@ -1 +1 @@\n-a\r\n+a\n"), "a\r");
     }
 
     #[test]

@@ -114,9 +114,8 @@ impl<'a> Lexer<'a> {
         }
         // A hash within a word is none: `$#`, `a#b`, an address.
         let stands_alone = self.before().chars().next_back().is_none_or(|c| c.is_whitespace() || ";{})".contains(c));
-        let begins = |mark: &&str| rest.starts_with(*mark) && (mark.len() > 1 || stands_alone);
-        let is_comment =
-            self.rules.comments.iter().any(|mark| begins(&mark)) && !rest.starts_with("#[") && !self.in_address();
+        let begins = |mark: &&'static str| rest.starts_with(*mark) && (mark.len() > 1 || stands_alone);
+        let is_comment = self.rules.comments.iter().any(begins) && !rest.starts_with("#[") && !self.in_address();
         if is_comment {
             self.take(rest.len(), Some("hl-comment"));
         }
@@ -158,7 +157,7 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self, rest: &str) {
         let dashes = self.rules.shape == Shape::Keys;
-        let length = rest.find(|c| !words::continues(c) && !(dashes && c == '-')).unwrap_or(rest.len());
+        let length = rest.find(|c| !(words::continues(c) || dashes && c == '-')).unwrap_or(rest.len());
         let (word, behind) = rest.split_at(length);
         let around = Around { before: self.before(), behind };
         self.take(length, words::class(self.rules, word, &around));

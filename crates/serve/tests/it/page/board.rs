@@ -20,7 +20,8 @@ async fn sessions_are_cards_the_newest_first() {
     let (waiting, _) = rig.start_asking("approve touch x").await;
     let board = rig.get("/api/page/board").await.body;
     assert_eq!(ids(&board), [&waiting, &failed, &done]);
-    let columns: Vec<_> = board["cards"].as_array().unwrap().iter().map(|card| card["column"].as_str().unwrap()).collect();
+    let columns: Vec<_> =
+        board["cards"].as_array().unwrap().iter().map(|card| card["column"].as_str().unwrap()).collect();
     assert_eq!(columns, ["waiting", "failed", "done"]);
     let card = &board["cards"][0];
     assert_eq!((&card["waitingFor"], &card["model"]), (&json!("Run touch x"), &json!("script-1")));
@@ -94,7 +95,10 @@ async fn the_board_sees_what_another_process_does() {
     };
     let (id, request) = there.start_asking("approve touch x\ntext after").await;
     let seen = card(&mut follower, &|message| message["card"]["column"] == "waiting").await;
-    assert_eq!((&seen["op"], &seen["card"]["id"], &seen["card"]["waitingFor"]), (&json!("card"), &json!(id), &json!("Run touch x")));
+    assert_eq!(
+        (&seen["op"], &seen["card"]["id"], &seen["card"]["waitingFor"]),
+        (&json!("card"), &json!(id), &json!("Run touch x"))
+    );
     there.post(&format!("/api/sessions/{id}/approvals/{request}"), json!({ "decision": "accept" })).await;
     let seen = card(&mut follower, &|message| message["card"]["column"] == "done").await;
     assert!(seen["card"]["tokens"]["total"].as_u64().unwrap() > 0, "{seen}");

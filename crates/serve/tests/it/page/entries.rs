@@ -5,7 +5,8 @@ use serde_json::json;
 use super::{entries, kinds};
 use crate::rig::Rig;
 
-const SCRIPT: &str = "think about it\ntext **Hello**, world.\nrun echo hi\nedit src/main.rs\nplan look, act\nsubagent research";
+const SCRIPT: &str =
+    "think about it\ntext **Hello**, world.\nrun echo hi\nedit src/main.rs\nplan look, act\nsubagent research";
 
 #[tokio::test]
 async fn things_are_in_the_order_in_which_they_began() {
@@ -22,7 +23,7 @@ async fn things_are_in_the_order_in_which_they_began() {
         assert!(entry["first"].as_u64() <= entry["last"].as_u64() && entry["live"].is_null(), "{entry}");
     }
     let answer = &entries[4];
-    assert_eq!(answer["html"], "<p><strong>Hello</strong>, world.</p>\n", "{answer}");
+    assert_eq!(answer["html"], "<p><strong>Hello</strong>, world.</p>", "{answer}");
     let command = &entries[5];
     assert!(command["html"].as_str().unwrap().contains("pretending to run: echo hi"), "{command}");
     assert!(entries[2]["html"].as_str().unwrap().contains("think about it"), "{}", entries[2]);
@@ -63,9 +64,11 @@ async fn entries_come_in_windows() {
     assert_eq!(numbers(&rig.get(&format!("{path}?from=100000")).await.body), Vec::<u64>::new());
     let outline = rig.get(&format!("{path}/outline")).await.body;
     assert_eq!((outline["total"].as_u64().unwrap(), outline["sizes"].as_array().unwrap().len() as u64), (total, total));
-    for (path, status) in
-        [(format!("{path}?count=0"), 400), (format!("{path}?count=301"), 400), ("/api/page/sessions/no".to_owned(), 404)]
-    {
+    for (path, status) in [
+        (format!("{path}?count=0"), 400),
+        (format!("{path}?count=301"), 400),
+        ("/api/page/sessions/no".to_owned(), 404),
+    ] {
         assert_eq!(rig.get(&path).await.status, status, "{path}");
     }
 }
@@ -80,7 +83,10 @@ async fn a_request_is_where_it_was_asked_and_says_what_became_of_it() {
     assert_eq!((&asked["request"]["open"], &asked["request"]["about"]), (&json!(true), &json!("command")));
     assert_eq!(asked["request"]["options"][0]["kind"], "allow_once");
     let card = &page["session"];
-    assert_eq!((&card["column"], &card["waitingFor"], &card["approvals"]), (&json!("waiting"), &json!("Run touch x"), &json!(1)));
+    assert_eq!(
+        (&card["column"], &card["waitingFor"], &card["approvals"]),
+        (&json!("waiting"), &json!("Run touch x"), &json!(1))
+    );
     rig.post(&format!("/api/sessions/{id}/approvals/{request}"), json!({ "decision": "decline" })).await;
     rig.ended(&id).await;
     let entries = entries(&rig, &id).await;

@@ -32,9 +32,15 @@ async fn answered(rig: &Rig, path: &str) -> (Value, usize) {
 async fn what_an_agent_says_is_text_and_never_does_anything() {
     let rig = Rig::new();
     let bad = "<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)> \u{202e}\x1b[31mred";
-    let mut happened = vec![(None, Body::TurnStarted(Box::new(TurnStarted { prompt: Some(bad.to_owned()), ..TurnStarted::default() })))];
+    let mut happened = vec![(
+        None,
+        Body::TurnStarted(Box::new(TurnStarted { prompt: Some(bad.to_owned()), ..TurnStarted::default() })),
+    )];
     happened.push((Some("a"), completed(Item::new(AgentMessage::text(bad)))));
-    happened.push((Some("c"), completed(Item::new(Command { command: bad.to_owned(), output: bad.to_owned(), ..Command::default() }))));
+    happened.push((
+        Some("c"),
+        completed(Item::new(Command { command: bad.to_owned(), output: bad.to_owned(), ..Command::default() })),
+    ));
     happened.push((Some("r"), completed(Item::new(Reasoning { text: Some(bad.to_owned()), ..Reasoning::default() }))));
     happened.push((None, Body::Notice(Box::new(Notice::new(Topic::Retry).with_text(bad)))));
     happened.push((Some("g"), started(Item::new(AgentMessage::default()))));
@@ -114,7 +120,8 @@ async fn a_session_of_very_many_events_is_shown_from_its_end() {
         happened.push((Some(name.as_str()), completed(Item::new(AgentMessage::text(format!("said {name}"))))));
     }
     happened.push((Some("last"), started(Item::new(AgentMessage::default()))));
-    happened.extend((0..2_000).map(|n| (Some("last"), grew(Field::Text, if n % 100 == 0 { "end\n\n" } else { "word " }))));
+    happened
+        .extend((0..2_000).map(|n| (Some("last"), grew(Field::Text, if n % 100 == 0 { "end\n\n" } else { "word " }))));
     let id = written(&rig, happened).await;
     let (page, size) = answered(&rig, &format!("/api/page/sessions/{id}?count=5")).await;
     assert_eq!((page["total"].as_u64(), page["seq"].as_u64()), (Some(2_001), Some(26_001)));

@@ -71,7 +71,9 @@ fn shown(sheet: &Sheet, n: u32, events: &[Event]) -> Option<Value> {
 }
 
 fn all(sheet: &Sheet, events: &[Event]) -> BTreeMap<u32, Value> {
-    (0..sheet.len()).map(|n| (n, shown(sheet, n, events).unwrap_or_else(|| panic!("entry {n} cannot be shown")))).collect()
+    (0..sheet.len())
+        .map(|n| (n, shown(sheet, n, events).unwrap_or_else(|| panic!("entry {n} cannot be shown"))))
+        .collect()
 }
 
 /// A sheet of what there is, read in full or in a hurry.

@@ -2,6 +2,7 @@
 
 mod board;
 mod entries;
+mod history;
 mod hostile;
 mod live;
 mod parts;
