@@ -1,7 +1,10 @@
 //! A server on the stage: what it printed, its address, its token.
 
 use std::{
+    iter,
+    net::TcpListener,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU16, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -9,7 +12,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use rustix::process::Signal;
 use switchboard_testkit::{
-    load::{Api, Memory, free_port},
+    load::{Api, Memory},
     stage::{Running, Stage},
 };
 
@@ -29,7 +32,7 @@ pub struct Server {
 impl Server {
     /// Starts one on a port that nobody listens on.
     pub fn start(stage: &Stage, program: &Path) -> anyhow::Result<Self> {
-        Self::start_on(stage, program, free_port()?, free_port()?)
+        Self::start_on(stage, program, port()?, port()?)
     }
 
     fn start_on(stage: &Stage, program: &Path, port: u16, door: u16) -> anyhow::Result<Self> {
@@ -76,6 +79,17 @@ impl Server {
     pub fn memory(&self) -> anyhow::Result<Memory> {
         Memory::of(self.running.pid())
     }
+}
+
+/// The last port that was given to somebody.
+static LAST: AtomicU16 = AtomicU16::new(20_000);
+
+/// A port that nobody listens on, of those that the kernel gives to nobody: a page that tries to reach a server which is
+/// gone would sooner or later be given the very port that it asks for, and have reached itself.
+fn port() -> anyhow::Result<u16> {
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = iter::repeat_with(|| LAST.fetch_add(1, Ordering::Relaxed)).take_while(|port| *port < 32_000);
+    ports.find(is_free).context("no port is free")
 }
 
 /// Waits for the link that lets a browser in.

@@ -41,11 +41,13 @@ pub fn all(trial: &Trial) -> anyhow::Result<()> {
         tab.press("gg")?;
         found(&tab, css, text)?;
     }
-    tab.until_js(
-        "the image",
-        "return [...document.querySelectorAll('[data-test=entry] img')].some(it => it.complete && it.naturalWidth == 96)",
-        &[],
-    )?;
+    tab.press("gg")?;
+    found(&tab, "@entry[data-kind=tool]", "look")?;
+    if tab.has("@entry[data-kind=tool] @fold[aria-expanded=false]", "")? {
+        tab.click("@entry[data-kind=tool] @fold", "")?;
+    }
+    let drawn = "return [...document.querySelectorAll('[data-test=entry] img')].some(it => it.naturalWidth == 96)";
+    tab.until_js("the image", drawn, &[])?;
     folded(&tab)
 }
 

@@ -19,7 +19,8 @@ pub enum Way {
 
 impl Way {
     /// How a field of an entry is shown while it grows; nothing if it is shown when it is whole.
-    pub(super) fn of(kind: Kind, field: Field) -> Option<Self> {
+    #[must_use]
+    pub fn of(kind: Kind, field: Field) -> Option<Self> {
         match (kind, field) {
             (Kind::Answer | Kind::Plan, Field::Text)
             | (Kind::Reasoning, Field::Text | Field::Summary)

@@ -11,8 +11,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use switchboard_event::{Body, Delta, Details, Event, Field, Item};
 use switchboard_page::{
-    body::{grows, picture, whole},
-    sheet::{Kind, Line},
+    body::{picture, whole},
+    sheet::{Kind, Line, Way},
 };
 use switchboard_store::{Page, StoreError};
 
@@ -152,7 +152,7 @@ fn all_deltas(events: &dyn Events, line: &Line, item: &Item) -> Result<String, S
         for row in rows.iter().filter(|row| row.seq <= line.last && row.json.contains(&named)) {
             if let Ok(Event { body: Body::ItemDelta(Delta::Append { field, text: more, .. }), .. }) =
                 Event::from_json(&row.json)
-                && grows(&item.details, field)
+                && Way::of(line.kind, field).is_some()
                 && field != Field::Summary
             {
                 text.push_str(&more);
