@@ -2,6 +2,7 @@
 //! cargo's, because it needs Chromium and a place without network: `cargo xtask` sees to both.
 
 mod browser;
+mod cable;
 mod kept;
 mod measure;
 mod pictures;

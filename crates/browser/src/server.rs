@@ -1,7 +1,10 @@
 //! A server on the stage: what it printed, its address, its token.
 
 use std::{
+    iter,
+    net::TcpListener,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU16, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -9,7 +12,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use rustix::process::Signal;
 use switchboard_testkit::{
-    load::{Api, Memory, free_port},
+    load::{Api, Memory},
     stage::{Running, Stage},
 };
 
@@ -20,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Server {
     /// How programs ask it.
     pub api: Api,
+    /// Another port under which browsers may ask for it, through a cable.
+    pub door: u16,
     running: Running,
     program: PathBuf,
 }
@@ -27,26 +32,26 @@ pub struct Server {
 impl Server {
     /// Starts one on a port that nobody listens on.
     pub fn start(stage: &Stage, program: &Path) -> anyhow::Result<Self> {
-        Self::start_on(stage, program, free_port()?)
+        Self::start_on(stage, program, port()?, port()?)
     }
 
-    fn start_on(stage: &Stage, program: &Path, port: u16) -> anyhow::Result<Self> {
-        let (listen, data) = (format!("127.0.0.1:{port}"), stage.data());
-        let args = ["serve", "--listen", &listen, "--data", &data.to_string_lossy()];
+    fn start_on(stage: &Stage, program: &Path, port: u16, door: u16) -> anyhow::Result<Self> {
+        let (listen, data, host) = (format!("127.0.0.1:{port}"), stage.data(), format!("127.0.0.1:{door}"));
+        let args = ["serve", "--listen", &listen, "--allow-host", &host, "--data", &data.to_string_lossy()];
         let running = stage.start(program, &args)?;
         let link = greeting(&running)?;
         let (_, token) = link.split_once("?token=").context("the link has no token")?;
-        Ok(Self { api: Api { port, token: token.to_owned() }, running, program: program.to_owned() })
+        Ok(Self { api: Api { port, token: token.to_owned() }, door, running, program: program.to_owned() })
     }
 
     /// Kills it and starts another in its place.
     pub fn restart(&mut self, stage: &Stage) -> anyhow::Result<()> {
         self.running.signal(Signal::KILL)?;
-        let (program, port) = (self.program.clone(), self.api.port);
+        let (program, port, door) = (self.program.clone(), self.api.port, self.door);
         let end = Instant::now() + PATIENCE;
         // The dead one may keep the port for a moment.
         *self = loop {
-            match Self::start_on(stage, &program, port) {
+            match Self::start_on(stage, &program, port, door) {
                 Ok(server) => break server,
                 Err(error) if Instant::now() > end => return Err(error),
                 Err(_) => thread::sleep(Duration::from_millis(50)),
@@ -74,6 +79,17 @@ impl Server {
     pub fn memory(&self) -> anyhow::Result<Memory> {
         Memory::of(self.running.pid())
     }
+}
+
+/// The last port that was given to somebody.
+static LAST: AtomicU16 = AtomicU16::new(20_000);
+
+/// A port that nobody listens on, of those that the kernel gives to nobody: a page that tries to reach a server which is
+/// gone would sooner or later be given the very port that it asks for, and have reached itself.
+fn port() -> anyhow::Result<u16> {
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = iter::repeat_with(|| LAST.fetch_add(1, Ordering::Relaxed)).take_while(|port| *port < 32_000);
+    ports.find(is_free).context("no port is free")
 }
 
 /// Waits for the link that lets a browser in.

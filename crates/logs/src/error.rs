@@ -58,6 +58,9 @@ fn hint(error: &rusqlite::Error) -> &'static str {
         Some(
             rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::PermissionDenied,
         ) => "; name a folder that can be written with --data",
+        _ if crate::index::is_damaged(error) => {
+            "; `switchboard logs scan --rebuild` puts it aside and reads all logs that are there anew"
+        }
         _ => "",
     }
 }

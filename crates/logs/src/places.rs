@@ -46,10 +46,13 @@ fn below(logs: &Logs, named: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 impl Home {
-    /// The folder has what the agent keeps its logs in.
+    /// The folder has what the agent keeps its logs in, or cannot be looked into.
     #[must_use]
     pub fn is_there(&self) -> bool {
-        self.logs.folders.iter().any(|inner| inside(&self.folder, inner).iter().any(|path| path.exists()))
+        self.logs
+            .folders
+            .iter()
+            .any(|inner| inside(&self.folder, inner).iter().any(|path| path.try_exists().unwrap_or(true)))
     }
 }
 

@@ -76,6 +76,15 @@ pub struct Spent {
     pub tools: Vec<Called>,
 }
 
+impl Spent {
+    /// All its tokens; those of reasoning are part of the output.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        let tokens = [self.input, self.output, self.cache_read, self.cache_write, self.cache_write_1h];
+        tokens.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 /// A tool that was called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Called {

@@ -17,7 +17,7 @@ const WATCH: &str = "new MutationObserver((_, watch) => { \
 
 /// Opens it: after a start of the server, and then again.
 pub fn figures(trial: &Trial, runs: u32) -> anyhow::Result<Value> {
-    let id = trial.perform(&long::script(2_500))?;
+    let id = trial.perform(&long::script(1_600))?;
     let view = trial.api().ended(&id, Duration::from_secs(120))?;
     let tab = trial.tab("/")?;
     tab.command("Page.addScriptToEvaluateOnNewDocument", json!({ "source": WATCH }))?;

@@ -103,7 +103,8 @@ fn scroll_through(tab: &Tab) -> anyhow::Result<()> {
     tab.press("gg")?;
     let step = "const it = document.querySelector('[data-test=entries]'); \
                 document.querySelectorAll('[data-test=fold][aria-expanded=false]').forEach(one => one.hidden || one.click()); \
-                const before = it.scrollTop; it.scrollTop += it.clientHeight * 0.8; return it.scrollTop <= before + 1";
+                const before = it.scrollTop; \
+                it.scrollTop += Math.max(it.clientHeight * 0.8, it.scrollHeight / 150); return it.scrollTop <= before + 1";
     for _ in 0..400 {
         is_harmless(tab)?;
         if tab.js(step, &[])? == true {

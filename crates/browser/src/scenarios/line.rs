@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::ensure;
 
 use super::begun::{counted, grows, says};
-use crate::trial::Trial;
+use crate::{cable::Cable, tab::Tab, trial::Trial};
 
 /// A reload in the middle of an answer shows all of it, once.
 pub fn reload(trial: &Trial) -> anyhow::Result<()> {
@@ -20,32 +20,39 @@ pub fn reload(trial: &Trial) -> anyhow::Result<()> {
     tab.see("@entry[data-kind=command]", "behind it")
 }
 
-/// Without network the page says so; with it again, it goes on where it was.
+/// Without a connection the page says so; with it again, it goes on where it was.
 pub fn offline(trial: &Trial) -> anyhow::Result<()> {
-    trial.expects("ERR_INTERNET_DISCONNECTED");
+    trial.expects("net::ERR_");
     let id = trial.perform("burst 900 at 200\nthink about it\nrun echo behind it\ntext The end")?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
+    let (door, port) = (trial.server.borrow().door, trial.api().port);
+    let (cable, tab) = (Cable::new(door, port)?, trial.tab("/")?);
+    tab.go(&format!("http://127.0.0.1:{door}/s/{id}"))?;
     grows(&tab, 100)?;
-    tab.offline(true)?;
-    tab.see("@offline", "")?;
-    let known = |trial: &Trial| anyhow::Ok(trial.api().get(&format!("/api/sessions/{id}"))?["events"].clone());
-    let then = known(trial)?;
-    tab.until("more to happen meanwhile", || Ok((known(trial)? != then).then_some(())))?;
-    tab.offline(false)?;
-    tab.gone("@offline", "")?;
+    let known = || anyhow::Ok(trial.api().get(&format!("/api/sessions/{id}"))?["events"].clone());
+    cut(&tab, &cable, || {
+        let then = known()?;
+        tab.until("more to happen meanwhile", || Ok((known()? != then).then_some(())))
+    })?;
     grows(&tab, 200)?;
-    tab.offline(true)?;
-    tab.see("@offline", "")?;
-    trial.api().ended(&id, Duration::from_secs(30))?;
-    tab.offline(false)?;
-    tab.gone("@offline", "")?;
+    cut(&tab, &cable, || trial.api().ended(&id, Duration::from_secs(30)).map(drop))?;
     says(&tab, &format!("{}\nThe end", counted(900)))?;
     tab.see("@entry[data-kind=command]", "behind it")?;
-    let kinds = "return [...document.querySelectorAll('[data-test=entry]')].map(it => Number(it.dataset.n))";
-    let numbers = tab.js(kinds, &[])?;
+    let shown = "return [...document.querySelectorAll('[data-test=entry]')].map(it => Number(it.dataset.n))";
+    let numbers = tab.js(shown, &[])?;
     let numbers: Vec<_> = numbers.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect();
     ensure!(numbers.iter().zip(0..).all(|(n, at)| *n == at), "entries are missing or twice there: {numbers:?}");
     Ok(())
+}
+
+/// Cuts the line while something is done.
+fn cut(tab: &Tab, cable: &Cable, meanwhile: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    tab.offline(true)?;
+    cable.pull_out();
+    tab.see("@offline", "")?;
+    meanwhile()?;
+    cable.put_in()?;
+    tab.offline(false)?;
+    tab.gone("@offline", "")
 }
 
 /// The server is killed and started again: the page says that it is gone, and then what became of the session.

@@ -10,9 +10,9 @@ use crate::{tab::Tab, trial::Trial};
 /// Elements that the page may have, whatever it shows.
 const MOST: u64 = 4_000;
 
-/// A script of so many turns of the wheel, about 50 events each.
+/// A script of so many rounds, about 70 events each.
 pub fn script(rounds: u32) -> String {
-    let round = |n: u32| format!("text Round {n} begins\nburst 30\nrun step {n}\n");
+    let round = |n: u32| format!("text Round {n} begins\nburst 60\nrun step {n}\n");
     (1..=rounds).map(round).collect::<String>() + "text This is the very end"
 }
 
@@ -33,7 +33,7 @@ fn is_small(tab: &Tab) -> anyhow::Result<()> {
 
 /// Opens, scrolls to the beginning, to the middle and back.
 pub fn session(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform(&script(2_500))?;
+    let id = trial.perform(&script(1_600))?;
     let view = trial.api().ended(&id, Duration::from_secs(120))?;
     ensure!(view["events"].as_u64() >= Some(100_000), "there are only {} events", view["events"]);
     let tab = trial.tab(&format!("/s/{id}"))?;
@@ -47,7 +47,7 @@ pub fn session(trial: &Trial) -> anyhow::Result<()> {
     let middle = tab.until("the middle", || {
         let text = seen(&tab)?;
         let round = text.split("Round ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
-        Ok(round.filter(|round| (500..2_000).contains(round)))
+        Ok(round.filter(|round| (300..1_300).contains(round)))
     })?;
     is_small(&tab)?;
     let next = format!("step {middle}");

@@ -8,13 +8,16 @@ use std::{
 use clap::Args;
 use serde_json::json;
 use switchboard_agents::Depth;
-use switchboard_logs::Report;
+use switchboard_logs::{Library, Report};
 
 use super::place::{Place, refresh};
 use crate::{
     failure::Failure,
     sessions::say,
-    view::figures::{bytes, count, duration},
+    view::{
+        clean,
+        figures::{bytes, count, duration},
+    },
 };
 
 /// Bring the index of logs up to date
@@ -25,7 +28,7 @@ pub struct Scan {
     /// Keep copies of the raw records too, for when the agent deletes its logs
     #[arg(long)]
     keep: bool,
-    /// Read all logs anew. What is left of logs that are gone stays
+    /// Read all logs anew. What is left of logs that are gone stays; an index that is damaged is put aside
     #[arg(long)]
     rebuild: bool,
     /// One JSON object
@@ -36,6 +39,11 @@ pub struct Scan {
 /// Runs the command.
 pub fn run(args: &Scan, place: &Place) -> Result<(), Failure> {
     let began = Instant::now();
+    if args.rebuild
+        && let Some(aside) = Library::put_aside(&place.data()?)?
+    {
+        say(&format!("the index was damaged; it now lies in {}", clean::line(&aside.to_string_lossy())));
+    }
     let mut library = place.library(args.keep)?;
     if args.rebuild {
         // Copies that were kept are made anew with the rest.

@@ -13,4 +13,4 @@ pub mod units;
 pub mod words;
 mod write;
 
-pub use open::{Index, Moment};
+pub use open::{Index, Moment, is_damaged};

@@ -1,6 +1,8 @@
 //! Opening the index, and making it.
 
 use std::{
+    fs::{DirBuilder, OpenOptions, Permissions},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -41,7 +43,7 @@ impl Index {
     pub fn open(data: &Path) -> Result<Self, LogsError> {
         let path = data.join(FILE);
         let unreadable = |error| LogsError::Unreadable { path: data.to_owned(), error };
-        std::fs::create_dir_all(data).map_err(unreadable)?;
+        private(data, &path).map_err(unreadable)?;
         let at = path.clone();
         make(&path).map_err(|error| LogsError::Index { path: at, error }).and_then(
             |(connection, format)| match format {
@@ -49,6 +51,32 @@ impl Index {
                 _ => Err(LogsError::Later { path }),
             },
         )
+    }
+
+    /// Puts an index aside that is none any longer, so that a new one can be made. Says where it lies now.
+    pub fn put_aside(data: &Path) -> Result<Option<PathBuf>, LogsError> {
+        let path = data.join(FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let whole = connect(&path).and_then(|connection| {
+            connection.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))
+        });
+        match whole {
+            Ok(true) => return Ok(None),
+            Ok(false) => {}
+            Err(error) if is_damaged(&error) => {}
+            Err(error) => return Err(LogsError::Index { path, error }),
+        }
+        let unreadable = |error| LogsError::Unreadable { path: path.clone(), error };
+        let aside = (1..).map(|number| data.join(format!("{FILE}.damaged-{number}"))).find(|path| !path.exists());
+        let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
+        std::fs::rename(&path, &aside).map_err(unreadable)?;
+        // What SQLite had beside it is of no use to another file.
+        for end in ["-wal", "-shm"] {
+            drop(std::fs::remove_file(data.join(format!("{FILE}{end}"))));
+        }
+        Ok(Some(aside))
     }
 
     /// Another connection to the same index.
@@ -66,6 +94,23 @@ impl Index {
     /// What went wrong, with the file's name.
     pub fn error(&self, error: rusqlite::Error) -> LogsError {
         LogsError::Index { path: self.path.clone(), error }
+    }
+}
+
+/// What is in the file is no index, or not all of one.
+pub fn is_damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+/// The file, and the folder if there is none, for this user alone: all that was said lies there.
+fn private(data: &Path, path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(data)?;
+    match OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
+        Ok(file) if file.metadata()?.mode() & 0o077 != 0 => file.set_permissions(Permissions::from_mode(0o600)),
+        Ok(_) => Ok(()),
+        // Whoever may only read it is told so by what needs to write.
+        Err(_) => Ok(()),
     }
 }
 

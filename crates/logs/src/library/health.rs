@@ -1,11 +1,14 @@
 //! How the index is: where it lies, how large it is, whether it is whole, and what of it cannot be made again.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::Connection;
 
 use super::Library;
-use crate::LogsError;
+use crate::{LogsError, index::Index};
 
 /// How the index is.
 #[derive(Clone, Debug)]
@@ -49,6 +52,15 @@ impl Library {
     pub fn copied(&self) -> Result<HashSet<Named>, LogsError> {
         let index = self.index();
         copied(&index.connection).map_err(|error| index.error(error))
+    }
+
+    /// Puts a damaged index aside, so that opening makes a new one. Says where it lies now; nothing if it is whole. What
+    /// it had of logs that are gone is only there.
+    ///
+    /// # Errors
+    /// If it cannot be read for another reason, or not be moved.
+    pub fn put_aside(data: &Path) -> Result<Option<PathBuf>, LogsError> {
+        Index::put_aside(data)
     }
 
     /// Has all logs that are there read anew at the next refresh. What is left of those that are gone stays.

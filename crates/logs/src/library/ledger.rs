@@ -44,8 +44,17 @@ struct Books<'a> {
     /// Where each reply is among `replies`, by its key.
     known: HashTable<u32>,
     replies: Vec<(u32, Reply)>,
+    /// In which logs a reply lies that lies in several.
+    shared: HashMap<u32, Vec<Place>, Quick>,
     order: Vec<&'a Unit>,
     damaged: bool,
+}
+
+/// A log that has a reply, and how.
+struct Place {
+    copied: bool,
+    at: i64,
+    rank: u32,
 }
 
 #[derive(Default)]
@@ -67,15 +76,22 @@ impl Names {
 }
 
 impl<'a> Books<'a> {
-    /// Which session a reply belongs to that lies in several is the same whatever the order in which they were read: the
-    /// session that began first, then the first by name.
+    /// Which session a reply belongs to that lies in several is the same whatever the order in which they were read.
     fn new(units: &'a [Unit]) -> Self {
         let mut order: Vec<&Unit> = units.iter().collect();
         order.sort_by_key(|unit| (unit.facts.began, &unit.session, unit.id));
         let units = order.iter().enumerate().map(|(rank, unit)| (unit.id, (rank, *unit))).collect();
         let mut names = Names::default();
         names.number("");
-        Self { units, names, known: HashTable::new(), replies: Vec::new(), order, damaged: false }
+        Self {
+            units,
+            names,
+            known: HashTable::new(),
+            replies: Vec::new(),
+            shared: HashMap::default(),
+            order,
+            damaged: false,
+        }
     }
 
     fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
@@ -110,11 +126,11 @@ impl<'a> Books<'a> {
         let key = |replies: &[(u32, Reply)], at: u32| replies.get(at as usize).map(|(_, reply)| reply.key);
         let hash = |key| Quick::default().hash_one(key);
         let known = self.known.find(hash(Some(reply.key)), |at| key(&self.replies, *at) == Some(reply.key)).copied();
-        match known.and_then(|at| self.replies.get_mut(at as usize)) {
-            Some((owner, known)) => {
-                // Whose it is goes by the time, and by the rank where both say the same.
-                let theirs = (known.copied, known.at, *owner) <= (reply.copied, reply.at, rank);
-                *owner = if theirs { *owner } else { rank };
+        match known.and_then(|at| Some((at, self.replies.get_mut(at as usize)?))) {
+            Some((at, (owner, known))) => {
+                let first = || vec![Place { copied: known.copied, at: known.at, rank: *owner }];
+                let places = self.shared.entry(at).or_insert_with(first);
+                places.push(Place { copied: reply.copied, at: reply.at, rank });
                 known.unite(reply);
             }
             None => {
@@ -125,7 +141,27 @@ impl<'a> Books<'a> {
         }
     }
 
+    /// Whose each reply is that lies in several logs: of the one that has it first. A copy has the times of what it was
+    /// copied from; then it is of the session that went on first, or has nothing but what others have, too: a session
+    /// that was copied was there before the copy went on.
+    fn settle(&mut self) {
+        let mut went_on: Vec<Option<i64>> = vec![None; self.order.len()];
+        for (at, (rank, reply)) in (0..).zip(&self.replies) {
+            if let Some(first) = went_on.get_mut(*rank as usize).filter(|_| !self.shared.contains_key(&at)) {
+                *first = Some(first.map_or(reply.at, |first| first.min(reply.at)));
+            }
+        }
+        for (at, places) in &self.shared {
+            let of = |place: &&Place| (place.copied, place.at, went_on.get(place.rank as usize).copied(), place.rank);
+            if let (Some((owner, _)), Some(first)) = (self.replies.get_mut(*at as usize), places.iter().min_by_key(of))
+            {
+                *owner = first.rank;
+            }
+        }
+    }
+
     fn close(mut self, matching: &Matching) -> Ledger {
+        self.settle();
         let mut ledger = Ledger { tools: vec![Vec::new()], ..Ledger::default() };
         let owners: Vec<Owner> = self.order.iter().map(|unit| Owner::of(unit, &mut self.names)).collect();
         let fits = self.names.names.iter().map(|name| (matching.model(name), matching.project(name)));

@@ -29,6 +29,9 @@ use crate::{
     usage::Prices,
 };
 
+/// Each time, at least one of those who write at once gets further.
+const MOST_ROUNDS: usize = 1000;
+
 /// What a library is made of.
 pub struct Setup {
     /// Where the index lies.
@@ -75,18 +78,37 @@ impl Library {
             // What was read before without a copy is read again.
             index.read_again_without_copies().map_err(|error| index.error(error))?;
         }
+        let mut report = Report::default();
+        for _ in 0..MOST_ROUNDS {
+            let (now, lost) = self.round(&mut index, depth, progress)?;
+            let (read, bytes, gone) = (report.read + now.read, report.bytes + now.bytes, report.gone + now.gone);
+            report = Report { read, bytes, gone, ..now };
+            // Somebody else has read some of these logs at the same time, perhaps for something else.
+            if lost == 0 {
+                break;
+            }
+        }
+        Ok(report)
+    }
+
+    /// One look at all logs. How many were lost to others who wrote first comes with what was read.
+    fn round(
+        &self,
+        index: &mut Index,
+        depth: Depth,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<(Report, usize), LogsError> {
         let failed = |error| LogsError::Index { path: self.setup.data.clone(), error };
         let mut lists = Lists::read(&index.connection).map_err(failed)?;
         let (seen, blocked) = scan::walk(&self.setup.homes, &mut lists);
         lists.write(&index.connection).map_err(failed)?;
         let files = seen.len() as u64;
-        let known = self.all_units(&index)?;
+        let known = self.all_units(index)?;
         let own = self.own()?;
         let (more, deleted) = own.as_ref().map_or(Ok(Default::default()), |own| own.seen(&seen, &known))?;
         index.delete(&deleted).map_err(failed)?;
-        let plan =
-            scan::plan(&mut index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
-        let work = scan::run(&mut index, plan.tasks, &Way { depth, keep: self.setup.keep, own }, progress)?;
+        let plan = scan::plan(index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
+        let work = scan::run(index, plan.tasks, &Way { depth, keep: self.setup.keep, own }, progress)?;
         let blocked: Vec<_> = blocked.into_iter().map(troubles::blocked).collect();
         let report = Report {
             files,
@@ -96,7 +118,7 @@ impl Library {
             troubles: blocked.len() as u64 + troubles::count(&index.connection).map_err(failed)?,
         };
         *self.blocked.lock().unwrap_or_else(PoisonError::into_inner) = blocked;
-        Ok(report)
+        Ok((report, work.lost))
     }
 
     /// The homes that it looks in.

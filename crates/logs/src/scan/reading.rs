@@ -18,6 +18,9 @@ use crate::{
 /// How much is read before what it gave is written: what a crash can cost.
 const STRETCH: u64 = 8 << 20;
 
+/// No reply has so many tokens: a figure beyond it is a mistake, and would drown all others.
+const MOST_TOKENS: u64 = 1_000_000_000_000;
+
 /// How well raw records are compressed.
 const RAW_LEVEL: i32 = 3;
 
@@ -127,7 +130,7 @@ impl<'a> Reading<'a> {
                 (self.next.at, false)
             }
         };
-        let torn = if matches!(form, Form::Lines) { self.task.seen.bytes.saturating_sub(at) } else { 0 };
+        let torn = if matches!(form, Form::Lines) && whole { self.task.seen.bytes.saturating_sub(at) } else { 0 };
         let facts = &self.next.facts;
         let named = seen.part.is_some() || seen.file.session.is_some();
         let end = End {
@@ -174,9 +177,12 @@ impl<'a> Reading<'a> {
             facts.prompts = 0;
         }
         self.next.facts.learn(facts);
+        let mut absurd = false;
         for spent in found.spent.drain(..) {
             self.next.time = spent.at.map_or(self.next.time, Timestamp::as_micros);
-            if offset >= self.counted {
+            if spent.all() > MOST_TOKENS {
+                absurd = true;
+            } else if offset >= self.counted {
                 self.replies.add(&spent, self.next.time);
             }
         }
@@ -198,6 +204,9 @@ impl<'a> Reading<'a> {
         }
         if let Some(trouble) = trouble {
             self.trouble(trouble, Some(offset));
+        }
+        if absurd {
+            self.trouble("more tokens than a reply can have".to_owned(), Some(offset));
         }
         if self.block.text.len() >= block::FULL {
             self.cut();

@@ -64,10 +64,11 @@ pub fn walk(homes: &[Home], lists: &mut Lists) -> (Vec<Seen>, Vec<Blocked>) {
     for home in homes {
         let folders = home.logs.folders.iter();
         for path in folders.flat_map(|folder| inside(&home.folder, folder)) {
-            if path.is_file() {
-                walker.file(home, &path, path.metadata());
-            } else if path.is_dir() {
-                walker.folder(home, &path, 0);
+            match path.metadata() {
+                Ok(found) if found.is_file() => walker.file(home, &path, Ok(found)),
+                Ok(found) if found.is_dir() => walker.folder(home, &path, 0),
+                Ok(_) => {}
+                Err(error) => walker.block(home, &path, error),
             }
         }
     }
@@ -103,7 +104,7 @@ impl Walker<'_> {
 
     fn block(&mut self, home: &Home, path: &Path, error: io::Error) {
         // What is gone by now was not there.
-        if error.kind() != io::ErrorKind::NotFound {
+        if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
             self.blocked.push(Blocked { agent: home.logs.agent, path: path.to_owned(), error });
         }
     }

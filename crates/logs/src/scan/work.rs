@@ -42,6 +42,8 @@ pub struct Work {
     pub read: u64,
     /// Bytes of them.
     pub bytes: u64,
+    /// Logs of which somebody else wrote something first.
+    pub lost: usize,
 }
 
 /// Reads all of them.
@@ -68,7 +70,8 @@ pub fn run(
         drop(receiver);
         written
     })?;
-    Ok(Work { read: told.files, bytes: told.bytes })
+    let lost = lost.into_inner().unwrap_or_else(PoisonError::into_inner).len();
+    Ok(Work { read: told.files, bytes: told.bytes, lost })
 }
 
 fn write(
@@ -90,7 +93,7 @@ fn write(
         let written = index.write(&portions).map_err(|error| index.error(error))?;
         for (portion, written) in portions.iter().zip(written) {
             told.bytes += portion.read;
-            told.files += u64::from(portion.end.is_some());
+            told.files += u64::from(portion.end.is_some() && written);
             if !written {
                 lost.lock().unwrap_or_else(PoisonError::into_inner).insert(portion.unit);
             }

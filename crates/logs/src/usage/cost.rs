@@ -40,7 +40,7 @@ impl<'a> Costs<'a> {
         // Agents say 0 of what a subscription pays for, and of models whose price they do not know.
         let said = entry.cost_usd.map(pico);
         let priced = said.filter(|said| *said > 0).or_else(|| self.price(entry.model).map(|price| price.cost(&sums)));
-        match priced.or(said) {
+        match priced {
             Some(cost) => sums.cost = cost,
             None => sums.unpriced = sums.total(),
         }

@@ -3,7 +3,9 @@
 use switchboard_event::{Body, Details, Event};
 use switchboard_logs::Transcript;
 
-use crate::place::{Place, ledger};
+use switchboard_testkit::corpus::agents::claude;
+
+use crate::place::{Place, by_session, ledger};
 
 const LOGS: [&str; 3] = [
     include_str!("../../../agents/src/codex/testdata/log/forked-paged-1.jsonl"),
@@ -56,6 +58,14 @@ fn what_was_said_after_a_fork_is_no_part_of_it() {
     let early = LOGS[1].replace("\"end_byte_offset\":45791", &format!("\"end_byte_offset\":{second_turn}"));
     [LOGS[0], early.as_str(), LOGS[2]].into_iter().enumerate().for_each(|(number, log)| write(&place, number, log));
     assert_eq!(prompts(&place).len(), 3);
+}
+
+#[test]
+fn replies_that_a_fork_copied_are_those_of_the_session_that_it_copied() {
+    for seed in 1..9 {
+        let (place, truth) = Place::with(|corpus| claude::session(corpus, claude::Case::Forked, seed, 60_000));
+        assert_eq!(by_session(&ledger(&place.current().0)), truth.sessions, "seed {seed}");
+    }
 }
 
 #[test]

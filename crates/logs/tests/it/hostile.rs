@@ -200,3 +200,15 @@ fn broken_files_of_other_forms_are_told_of_and_harm_no_others() {
     refresh(&library);
     assert_eq!(by_session(&ledger(&library)), truth.sessions);
 }
+
+#[test]
+fn more_tokens_than_there_can_be_drown_no_others() {
+    let (place, truth) = Place::with(|corpus| claude::session(corpus, claude::Case::Repeated, 1, 60_000));
+    let record = json!({"type": "assistant", "sessionId": "x", "uuid": "x", "requestId": "x",
+        "timestamp": "2026-11-16T10:00:00.000Z", "cwd": "/home/dev/project", "message": {"id": "x", "role": "assistant",
+        "model": "m", "content": [], "usage": {"input_tokens": 9_223_372_036_854_775_808_u64, "output_tokens": 1}}});
+    place.file(".claude/projects/-home-dev-project/x.jsonl", format!("{record}\n").as_bytes());
+    let (library, _) = place.current();
+    same("sessions", &by_session(&ledger(&library)), &truth.sessions);
+    assert!(library.troubles().unwrap().iter().any(|trouble| trouble.what.contains("tokens")));
+}

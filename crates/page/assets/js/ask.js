@@ -3,7 +3,7 @@
 import { get, part, post } from './api.js';
 import { button, el, fill } from './dom.js';
 import { refuse, toast } from './shell.js';
-import { clip } from './words.js';
+import { clip, plain } from './words.js';
 
 const DECISIONS = { allow_once: 'accept', allow_session: 'acceptForSession', allow_always: 'acceptForSession', reject: 'decline', cancel: 'cancel' };
 const USUAL = [{ kind: 'allow_once' }, { kind: 'allow_session' }, { kind: 'reject' }];
@@ -28,7 +28,7 @@ export function askBox(session, request) {
   const { title, command, changes, reason } = request;
   const what = command || changes?.map((change) => change.path).join('\n');
   return el('div.ask-box', el('p.asked', clip(title || reason || 'It asks something', 300)),
-    what && what !== title && el('pre.asked-what', what.slice(0, 2000)), askForm(session, request));
+    what && what !== title && el('pre.asked-what', plain(what.slice(0, 4000))), askForm(session, request));
 }
 
 // What a session asks, and nobody has answered.

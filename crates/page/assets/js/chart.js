@@ -69,7 +69,7 @@ function bars(columns, top, words, tip) {
 function ticks(days) {
   const step = (WIDTH - LEFT) / days.length;
   const each = Math.max(1, Math.ceil(days.length / (WIDTH / 110)));
-  return days.map((day, i) => i % each === 0 && svg('text', { class: 'axis', x: LEFT + (i + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, day.slice(5)));
+  return days.map((day, i) => i % each === 0 && svg('text', { class: 'axis', x: LEFT + (i + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, day.slice(days.length > 300 ? 2 : 5)));
 }
 
 function roam(event, chart) {

@@ -67,14 +67,8 @@ export function svg(tag, props, ...kids) {
 }
 
 const MARKS = {
-  board: 'M2 3h3v10H2zM6.5 3h3v7h-3zM11 3h3v5h-3z',
-  plus: 'M8 3v10M3 8h10',
-  clock: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11M8 5v3.2l2 1.3',
-  bars: 'M2.5 13.5h11M4 11V8M8 11V3M12 11V6',
-  moon: 'M13 9.5A5.5 5.5 0 0 1 6.5 3a5.5 5.5 0 1 0 6.5 6.5z',
   bell: 'M4 11.5V7a4 4 0 0 1 8 0v4.5M2.5 11.5h11M7 13.5h2',
   chevron: 'M6 4l4 4-4 4',
-  down: 'M8 3v10M4 9l4 4 4-4',
   user: 'M8 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5M3.5 13.5a4.5 4.5 0 0 1 9 0',
   answer: 'M3 4h10M3 8h10M3 12h6',
   reasoning: 'M8 2.5a4 4 0 0 0-2 7.4V12h4V9.9a4 4 0 0 0-2-7.4M6.5 14h3',
@@ -95,7 +89,6 @@ const MARKS = {
   back: 'M10 3L5 8l5 5',
   close: 'M4 4l8 8M12 4l-8 8',
   archive: 'M2.5 3h11v3h-11zM3.5 6v7h9V6M6.5 8.5h3',
-  folder: 'M2 4h4l1.5 1.5H14V13H2z',
 };
 
 export function mark(name) {

@@ -47,7 +47,7 @@ export class Row {
     dataset.status = entry.status;
     dataset.depth = Math.min(entry.depth ?? 0, 6);
     this.node.classList.toggle('bare', BARE.has(entry.kind));
-    if (before?.title !== entry.title) safe(fill(this.title), entry.title || (BARE.has(entry.kind) ? '' : KINDS[entry.kind]));
+    if (before?.title !== entry.title) safe(fill(this.title), entry.title || KINDS[entry.kind]);
     text(this.label, clip(entry.label, 200));
     text(this.state, `${KINDS[entry.kind] ?? entry.kind}, ${entry.status}:`);
     this.gutter.title = moment(entry.at);

@@ -3,7 +3,7 @@
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const WHOLE = new Intl.NumberFormat('en');
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 // 1234567 → 1.2M
@@ -15,6 +15,7 @@ export const whole = (number) => WHOLE.format(number ?? 0);
 // 0.2134 → $0.21; what is less than a cent keeps its digits.
 export function money(usd) {
   if (usd == null) return '';
+  if (usd >= 100_000) return `$${short(usd)}`;
   if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(1)}`;
   return `$${usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
@@ -41,15 +42,18 @@ export function ago(time) {
   if (ms < 60_000) return 'now';
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)}m ago`;
   if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)}h ago`;
-  return DAY.format(then);
+  return (ms < 300 * 86_400_000 ? DAY : YEAR).format(then);
 }
 
-export const clock = (time) => (time ? TIME.format(new Date(time)) : '');
 export const moment = (time) => (time ? FULL.format(new Date(time)) : '');
+
+// Characters that one does not see (controls, marks that turn the direction of text) are shown by number: nobody is
+// asked about something that looks like something else.
+export const plain = (words) => words.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
 
 // The beginning of a text of any length, on one line.
 export function clip(words, most = 300) {
-  const line = String(words ?? '').slice(0, most * 2).replace(/\s+/g, ' ').trim();
+  const line = plain(String(words ?? '').slice(0, most * 2).replace(/\s+/g, ' ').trim());
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
@@ -73,7 +77,7 @@ export function elapsed(card, now = Date.now()) {
 }
 
 export const KINDS = {
-  turn: 'Turn', user: 'You', answer: 'Answer', reasoning: 'Reasoning', command: 'Command', change: 'Change',
+  turn: 'Turn', user: 'Message', answer: 'Answer', reasoning: 'Reasoning', command: 'Command', change: 'Change',
   tool: 'Tool', mcp: 'MCP', search: 'Search', plan: 'Plan', subagent: 'Subagent', request: 'Request',
   notice: 'Notice', session: 'Session', unknown: 'Unknown',
 };

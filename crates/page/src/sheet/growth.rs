@@ -19,7 +19,8 @@ pub enum Way {
 
 impl Way {
     /// How a field of an entry is shown while it grows; nothing if it is shown when it is whole.
-    pub(super) fn of(kind: Kind, field: Field) -> Option<Self> {
+    #[must_use]
+    pub fn of(kind: Kind, field: Field) -> Option<Self> {
         match (kind, field) {
             (Kind::Answer | Kind::Plan, Field::Text)
             | (Kind::Reasoning, Field::Text | Field::Summary)
@@ -225,4 +226,60 @@ fn is_whole(escape: &str) -> bool {
         Some(_) => true,
     };
     whole || escape.len() > LONGEST_ESCAPE
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::Field;
+
+    use super::{Growth, KEPT_TAIL, MOST_TAIL, Way};
+
+    fn grown(way: Way, pieces: &[&str]) -> Growth {
+        let mut growth = Growth::new(Field::Output, way);
+        pieces.iter().for_each(|piece| growth.push(0, piece));
+        growth
+    }
+
+    #[test]
+    fn what_is_finished_leaves_the_rest() {
+        let growth = grown(Way::Text, &["# One\n\nt", "wo\n", "\n", "three"]);
+        let shown: Vec<_> = growth.blocks.iter().map(crate::Html::as_str).collect();
+        assert_eq!((shown.concat().as_str(), growth.tail.as_str()), ("<h1>One</h1>", "two\n\nthree"));
+    }
+
+    #[test]
+    fn parts_are_paragraphs() {
+        let mut growth = Growth::new(Field::Summary, Way::Plain);
+        growth.push(0, "one");
+        growth.push(1, "two");
+        growth.push(1, ", three");
+        assert_eq!(growth.tail, "one\n\ntwo, three");
+    }
+
+    #[test]
+    fn a_terminal_writes_over_its_lines() {
+        for (pieces, shown) in [
+            (&["10 %\r20 %", "\r100 %\r\nok\n"][..], "100 %\nok\n"),
+            (&["a\r", "\nb"], "a\nb"),
+            (&["\x1b[31mred\x1b[0m"], "red"),
+            (&["\x1b[3", "1mred", "\x1b", "[0m!"], "red!"),
+            (&["\x1b]0;title\x07text"], "text"),
+            (&["\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"], "link"),
+            (&["\x1b(Bplain"], "plain"),
+        ] {
+            assert_eq!(grown(Way::Output, pieces).tail, shown, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_loses_its_beginning_once() {
+        let piece = "é".repeat(1_000);
+        let growth = grown(Way::Output, &vec![piece.as_str(); 200]);
+        assert!(
+            growth.cut && growth.tail.len() <= MOST_TAIL && growth.tail.len() >= KEPT_TAIL,
+            "{}",
+            growth.tail.len()
+        );
+        assert_eq!(growth.blocks.len(), 1);
+    }
 }

@@ -27,4 +27,4 @@ pub use growth::{Growth, Way};
 pub use kind::{Kind, Stage};
 pub use line::Line;
 pub use render::Source;
-pub use skim::Unread;
+pub use skim::{Unread, item_named};

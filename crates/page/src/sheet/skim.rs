@@ -74,6 +74,12 @@ impl Sheet {
     }
 }
 
+/// The item that an event is about, as the log has it; nothing if there is none, or if it is not sure.
+#[must_use]
+pub fn item_named(json: &str) -> Option<&str> {
+    item_of(json.split_once(r#","kind":""#)?.0)
+}
+
 /// The item that an event adds text to, as the log has it; nothing if it does something else, or if it is not sure.
 fn appended_to(json: &str) -> Option<&str> {
     let (envelope, data) = json.split_once(r#","kind":"item.delta","data":{"op":""#)?;

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::value::RawValue;
 use switchboard_event::Event;
-use switchboard_page::sheet::{Cursor, Facts, Line, Op, Prices, Sheet};
+use switchboard_page::sheet::{Cursor, Facts, Line, Op, Prices, Sheet, Unread, item_named};
 use switchboard_store::{Page, Row, StoreError};
 
 use super::source::{Events, Reading};
@@ -159,15 +159,15 @@ impl Desk {
     fn read_again(&self, sheet: &mut Sheet) -> Result<(), StoreError> {
         let unread = sheet.unread();
         let Some(first) = unread.iter().map(|unread| unread.from).min() else { return Ok(()) };
+        let unread: HashMap<&str, &Unread> = unread.iter().map(|unread| (&*unread.id, unread)).collect();
         let mut after = first.saturating_sub(1);
         while after < sheet.seq() {
             let rows = self.events.rows(Page { after, ..PAGE })?;
             let Some(last) = rows.last() else { break };
             after = last.seq;
             for row in rows {
-                let named = |id: &str| row.json.contains(&format!(r#","item":{},"#, switchboard_event::raw_string(id)));
-                let meant = unread.iter().find(|unread| unread.from <= row.seq && named(&unread.id));
-                if let Some(meant) = meant.filter(|_| row.seq <= sheet.seq()) {
+                let meant = item_named(&row.json).and_then(|id| unread.get(id));
+                if let Some(meant) = meant.filter(|meant| (meant.from..=sheet.seq()).contains(&row.seq)) {
                     sheet.read_again(meant.n, &event(&row)?);
                 }
             }

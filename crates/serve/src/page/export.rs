@@ -37,12 +37,12 @@ pub async fn export(
         "jsonl" => Ok(file(events(&service, stored.clone()), &name("jsonl"), "application/x-ndjson; charset=utf-8")),
         "markdown" => {
             let name = name("md");
-            let page = page(&service, stored, |story, zone| markdown::page(story, zone)).await?;
+            let page = page(&service, stored, markdown::page).await?;
             Ok(file(page, &name, "text/markdown; charset=utf-8"))
         }
         "html" => {
             let name = name("html");
-            let page = page(&service, stored, |story, zone| html::page(story, zone)).await?;
+            let page = page(&service, stored, html::page).await?;
             Ok(file(page, &name, "text/html; charset=utf-8"))
         }
         _ => Err(Problem::bad_field("format", "one of markdown, html, jsonl")),

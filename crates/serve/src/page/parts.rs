@@ -11,8 +11,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use switchboard_event::{Body, Delta, Details, Event, Field, Item};
 use switchboard_page::{
-    body::{grows, picture, whole},
-    sheet::{Kind, Line},
+    body::{picture, whole},
+    sheet::{Kind, Line, Way},
 };
 use switchboard_store::{Page, StoreError};
 
@@ -74,7 +74,7 @@ impl Raw {
 /// If they cannot be read.
 pub fn raw(desk: &Desk, n: u32, after: Option<u64>) -> Result<Option<Raw>, StoreError> {
     let Some(line) = desk.line(n)? else { return Ok(None) };
-    let (events, mut raw) = (&*desk.events, Raw::default());
+    let (events, mut raw, needle) = (&*desk.events, Raw::default(), naming(&line));
     let mut after = after.unwrap_or(0).max(line.first.saturating_sub(1));
     let mut looked = 0;
     while after < line.last {
@@ -85,7 +85,7 @@ pub fn raw(desk: &Desk, n: u32, after: Option<u64>) -> Result<Option<Raw>, Store
         looked += rows.len();
         for row in rows.into_iter().take_while(|row| row.seq <= line.last) {
             after = row.seq;
-            if belongs(&line, row.seq, &row.json) {
+            if belongs(&line, &needle, row.seq, &row.json) {
                 raw.add(events, row.seq, row.json)?;
             }
             if raw.bytes() > MOST_BYTES {
@@ -100,15 +100,20 @@ pub fn raw(desk: &Desk, n: u32, after: Option<u64>) -> Result<Option<Raw>, Store
     Ok(Some(raw))
 }
 
+/// What every event has in it that is about the item of an entry.
+fn naming(line: &Line) -> String {
+    format!(r#","item":{},"#, switchboard_event::raw_string(&line.id))
+}
+
 /// An event is one of an entry.
-fn belongs(line: &Line, seq: u64, json: &str) -> bool {
+fn belongs(line: &Line, needle: &str, seq: u64, json: &str) -> bool {
     if seq == line.first || Some(seq) == line.done || seq == line.base {
         return true;
     }
     match line.kind {
         Kind::Turn | Kind::Session | Kind::Request => false,
         Kind::Notice => line.quiet && json.contains(r#","kind":"notice","#),
-        _ => json.contains(&format!(r#","item":{},"#, switchboard_event::raw_string(&line.id))),
+        _ => json.contains(needle),
     }
 }
 
@@ -144,7 +149,7 @@ fn is_cut(item: &Item) -> bool {
 /// What was added to an item, all of it; what the item has, if nothing was.
 fn all_deltas(events: &dyn Events, line: &Line, item: &Item) -> Result<String, StoreError> {
     let (mut text, mut after) = (String::new(), line.first.saturating_sub(1));
-    let named = format!(r#","item":{},"#, switchboard_event::raw_string(&line.id));
+    let named = naming(line);
     while after < line.last && text.len() < MOST_TEXT {
         let rows = events.rows(Page { after, ..PAGE })?;
         let Some(last) = rows.last() else { break };
@@ -152,7 +157,7 @@ fn all_deltas(events: &dyn Events, line: &Line, item: &Item) -> Result<String, S
         for row in rows.iter().filter(|row| row.seq <= line.last && row.json.contains(&named)) {
             if let Ok(Event { body: Body::ItemDelta(Delta::Append { field, text: more, .. }), .. }) =
                 Event::from_json(&row.json)
-                && grows(&item.details, field)
+                && Way::of(line.kind, field).is_some()
                 && field != Field::Summary
             {
                 text.push_str(&more);

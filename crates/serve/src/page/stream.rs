@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::stream as streams;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use switchboard_engine::Follower;
 use switchboard_event::Id;
 use switchboard_page::sheet::{Cursor, Op};
 use switchboard_store::{Session as Stored, StoreError};
@@ -56,6 +57,7 @@ pub async fn stream(
     let teller = Teller {
         session: stored.id,
         cursor,
+        follower: None,
         told: String::new(),
         news: None,
         figures: Instant::now(),
@@ -85,6 +87,8 @@ struct Teller {
     service: Service,
     session: Id,
     cursor: Cursor,
+    /// Hears of what happens.
+    follower: Option<Follower>,
     /// The session as it was told last, without what changes with every event.
     told: String,
     /// The event that last said something of the session as a whole.
@@ -121,16 +125,23 @@ impl Teller {
         }
     }
 
-    /// Waits until something happened, and then for what comes right behind it.
-    async fn changed(&self) -> Result<(), Problem> {
-        let (engine, session, seen) = (self.service.engine().clone(), self.session.clone(), self.cursor.seq);
-        let follower = self.service.ask(move |_| engine.follow(&session, seen)).await?;
-        if follower.last() <= seen {
-            if follower.is_over() {
-                self.service.engine().goes_on(&self.session, seen).await?;
-            } else {
-                follower.until(|| (follower.last() > seen || follower.is_over()).then_some(())).await;
+    /// Waits until something happened, and then for what comes right behind it. May be dropped while it waits.
+    async fn changed(&mut self) -> Result<(), Problem> {
+        let (service, seen) = (self.service.clone(), self.cursor.seq);
+        let follower = match self.follower.take() {
+            Some(follower) => follower,
+            None => {
+                let (engine, session) = (service.engine().clone(), self.session.clone());
+                service.ask(move |_| engine.follow(&session, seen)).await?
             }
+        };
+        let follower = self.follower.insert(follower);
+        if follower.last() <= seen && !follower.is_over() {
+            follower.until(|| (follower.last() > seen || follower.is_over()).then_some(())).await;
+        } else if follower.last() <= seen {
+            // It has ended. If it goes on, it does so somewhere else.
+            service.engine().goes_on(&self.session, seen).await?;
+            self.follower = None;
         }
         sleep_until(Instant::now() + TOGETHER).await;
         Ok(())

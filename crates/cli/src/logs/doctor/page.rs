@@ -80,7 +80,8 @@ impl Page {
 
     fn index(&self, checkup: &Checkup) -> Vec<String> {
         let health = &checkup.health;
-        let gone = if health.gone > 0 { format!(", text of {} that are gone", health.gone) } else { String::new() };
+        let gone =
+            if health.gone > 0 { format!(", what was read of {} that are gone", health.gone) } else { String::new() };
         let about = format!("· {} · {} logs{gone} ·", bytes(health.bytes), health.logs);
         let state = match &health.problem {
             None => self.paint(GREEN, "whole"),

@@ -61,7 +61,10 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     let session = library.session(&args.id)?;
     let (events, is_kept) = events(&library, &session)?;
     if is_kept {
-        say("the agent has deleted this log; this is what was kept of it");
+        say(match library.kept(&session)?.is_empty() {
+            false => "the agent has deleted this log; this is what was kept of it",
+            true => "the agent has deleted this log before its text was read: only what it used is known",
+        });
     }
     match dialect {
         Some(dialect) => write(&events, dialect),

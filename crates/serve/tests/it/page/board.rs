@@ -1,7 +1,7 @@
 //! The board: all sessions, whoever runs them, as they change.
 
 use serde_json::{Value, json};
-use switchboard_event::{Body, TurnCompleted, TurnStarted, Usage};
+use switchboard_event::{Body, TurnCompleted, Usage};
 
 use super::{stream::Follower, written};
 use crate::rig::Rig;
@@ -50,7 +50,7 @@ async fn each_reply_counts_once_and_what_the_agent_says_counts_first() {
     let ended = |cost: Option<f64>| {
         (None, Body::TurnCompleted(Box::new(TurnCompleted { cost_usd: cost, ..TurnCompleted::default() })))
     };
-    let began = || (None, Body::TurnStarted(Box::new(TurnStarted::default())));
+    let began = || (None, Body::TurnStarted(Box::default()));
     let happened = vec![
         began(),
         used(100, Some(0.5), false),

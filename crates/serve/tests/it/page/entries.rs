@@ -23,7 +23,7 @@ async fn things_are_in_the_order_in_which_they_began() {
         assert!(entry["first"].as_u64() <= entry["last"].as_u64() && entry["live"].is_null(), "{entry}");
     }
     let answer = &entries[4];
-    assert_eq!(answer["html"], "<p><strong>Hello</strong>, world.</p>\n", "{answer}");
+    assert_eq!(answer["html"], "<p><strong>Hello</strong>, world.</p>", "{answer}");
     let command = &entries[5];
     assert!(command["html"].as_str().unwrap().contains("pretending to run: echo hi"), "{command}");
     assert!(entries[2]["html"].as_str().unwrap().contains("think about it"), "{}", entries[2]);

@@ -36,7 +36,7 @@ async fn an_entry_of_a_log_has_its_records_and_its_text() {
     let events = raw["events"].as_array().unwrap();
     assert!(events.iter().any(|event| !event["native"].is_null()), "{raw}");
     let said = text(&rig.service, &format!("{path}/entries/{}/text", answer["n"])).await;
-    assert!(!said.is_empty() && events.iter().any(|event| event["data"]["item"]["text"] == *said), "{said}");
+    assert!(!said.is_empty() && events.iter().any(|event| event["data"]["item"]["text"] == said), "{said}");
     assert_eq!(rig.get(&format!("{path}/entries/99999/raw")).await.status, 404);
     assert_eq!(rig.get(&format!("{path}/media/1/0")).await.status, 404);
     assert_eq!(rig.get("/api/page/logs/nobody").await.status, 404);
