@@ -19,16 +19,23 @@ export class Row {
     this.state = el('span.sr');
     this.head = el('header.line');
     this.main = el('div.main', this.head);
-    this.node = el('article.entry', { test: 'entry', tabindex: '-1', data: { n: entry.n, kind: entry.kind } }, this.gutter, this.main);
+    this.node = el(
+      'article.entry',
+      { test: 'entry', tabindex: '-1', data: { n: entry.n, kind: entry.kind } },
+      this.gutter,
+      this.main,
+    );
     this.build(entry);
     this.update(entry);
   }
 
   build(entry) {
     this.fold = button('.fold', 'fold', () => this.page.fold(entry.n), mark('chevron'), spoken('Fold'));
-    const tools = el('span.tools',
+    const tools = el(
+      'span.tools',
       tool('copy', 'Copy', () => this.page.copy(this.entry, this.node)),
-      tool('raw', 'Native record', () => this.page.raw(this.entry)));
+      tool('raw', 'Native record', () => this.page.raw(this.entry)),
+    );
     add(this.gutter, mark(entry.kind));
     add(this.head, this.fold, this.state, this.title, this.label, this.time, tools);
     this.title.addEventListener('click', (event) => this.clicked(event));
