@@ -109,6 +109,7 @@ export class Row {
     this.drawn += html;
     if (this.tail) safe(this.tail.node, html, 'beforebegin');
     else safe(this.body, html);
+    if (/<(pre|input)/.test(html)) ease(this.body);
   }
 
   grow(words) {
@@ -176,6 +177,13 @@ export class Row {
       this.ask = undefined;
     }
   }
+}
+
+// What screen readers and keyboards need beside the HTML: ticks have names, long boxes can be scrolled.
+function ease(body) {
+  for (const tick of body.querySelectorAll('input:not([aria-label])'))
+    tick.setAttribute('aria-label', tick.checked ? 'done' : 'to do');
+  for (const box of body.querySelectorAll('pre:not([tabindex])')) if (box.textContent.length > 600) box.tabIndex = 0;
 }
 
 function tool(name, words, act) {
