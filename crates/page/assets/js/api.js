@@ -53,10 +53,11 @@ export const part = (words) => encodeURIComponent(words);
 // Something that is asked for once and then remembered, unless it fails.
 export function once(make) {
   let kept;
-  return () => (kept ??= make().catch((error) => {
-    kept = undefined;
-    throw error;
-  }));
+  return () =>
+    (kept ??= make().catch((error) => {
+      kept = undefined;
+      throw error;
+    }));
 }
 
 export const agents = once(async () => {

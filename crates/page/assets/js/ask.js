@@ -5,9 +5,21 @@ import { button, el, fill } from './dom.js';
 import { refuse, toast } from './shell.js';
 import { clip, plain } from './words.js';
 
-const DECISIONS = { allow_once: 'accept', allow_session: 'acceptForSession', allow_always: 'acceptForSession', reject: 'decline', cancel: 'cancel' };
+const DECISIONS = {
+  allow_once: 'accept',
+  allow_session: 'acceptForSession',
+  allow_always: 'acceptForSession',
+  reject: 'decline',
+  cancel: 'cancel',
+};
 const USUAL = [{ kind: 'allow_once' }, { kind: 'allow_session' }, { kind: 'reject' }];
-const WORDS = { allow_once: 'Allow once', allow_session: 'Allow for the session', allow_always: 'Always allow', reject: 'Decline', cancel: 'Decline and stop' };
+const WORDS = {
+  allow_once: 'Allow once',
+  allow_session: 'Allow for the session',
+  allow_always: 'Always allow',
+  reject: 'Decline',
+  cancel: 'Decline and stop',
+};
 const KEYS = { accept: 'a', acceptForSession: 's', decline: 'd' };
 const HOOKS = { accept: 'allow', acceptForSession: 'allow-session', decline: 'decline', cancel: 'decline-stop' };
 
@@ -17,7 +29,11 @@ const drafts = new Map();
 // What is answered with, for one request of a session. `form.press(key)` is the same by keyboard.
 export function askForm(session, request) {
   const send = (answer) => sendAnswer(form, session, request, answer);
-  const form = el('form.ask', { test: 'ask', data: { request: request.id }, onsubmit: (event) => event.preventDefault() });
+  const form = el('form.ask', {
+    test: 'ask',
+    data: { request: request.id },
+    onsubmit: (event) => event.preventDefault(),
+  });
   const build = request.questions?.length ? buildQuestions : buildApproval;
   build(form, request, send);
   return form;
@@ -27,8 +43,12 @@ export function askForm(session, request) {
 export function askBox(session, request) {
   const { title, command, changes, reason } = request;
   const what = command || changes?.map((change) => change.path).join('\n');
-  return el('div.ask-box', el('p.asked', clip(title || reason || 'It asks something', 300)),
-    what && what !== title && el('pre.asked-what', plain(what.slice(0, 4000))), askForm(session, request));
+  return el(
+    'div.ask-box',
+    el('p.asked', clip(title || reason || 'It asks something', 300)),
+    what && what !== title && el('pre.asked-what', plain(what.slice(0, 4000))),
+    askForm(session, request),
+  );
 }
 
 // What a session asks, and nobody has answered.
@@ -66,11 +86,22 @@ function buildApproval(form, request, send) {
     taken.add(way.decision);
     return wayButton(form, way, key, key ? HOOKS[way.decision] : 'other-option', send);
   });
-  const reason = el('input', { test: 'reason', type: 'text', maxlength: 4000, placeholder: 'What should it do instead? (optional)', 'aria-label': 'Reason', value: drafts.get(request.id) ?? '' });
+  const reason = el('input', {
+    test: 'reason',
+    type: 'text',
+    maxlength: 4000,
+    placeholder: 'What should it do instead? (optional)',
+    'aria-label': 'Reason',
+    value: drafts.get(request.id) ?? '',
+  });
   reason.addEventListener('input', () => drafts.set(request.id, reason.value));
   const decline = () => send({ decision: 'decline', reason: reason.value.trim() || undefined });
-  const row = el('div.row.reason', { hidden: !drafts.has(request.id) }, reason,
-    el('button.danger', { test: 'decline-send' }, 'Decline'));
+  const row = el(
+    'div.row.reason',
+    { hidden: !drafts.has(request.id) },
+    reason,
+    el('button.danger', { test: 'decline-send' }, 'Decline'),
+  );
   form.addEventListener('submit', decline);
   form.askReason = () => {
     row.hidden = false;
@@ -102,7 +133,10 @@ function buildQuestions(form, request, send) {
   const isQuick = questions.length === 1 && !questions[0].multiple && questions[0].choices?.length;
   const answers = new Map(questions.map((question) => [question.id, { chosen: new Set(), own: '' }]));
   const give = () => {
-    const said = questions.map(({ id }) => [id, [...answers.get(id).chosen, answers.get(id).own.trim()].filter(Boolean)]);
+    const said = questions.map(({ id }) => [
+      id,
+      [...answers.get(id).chosen, answers.get(id).own.trim()].filter(Boolean),
+    ]);
     const missing = said.find(([, words]) => !words.length);
     if (missing) return toast('Something is not answered yet', { bad: true });
     return send({ decision: 'accept', answers: Object.fromEntries(said) });
@@ -114,11 +148,14 @@ function buildQuestions(form, request, send) {
       if (!question.multiple) chosen.clear();
       chosen.add(choice.label);
     }
-    for (const other of made.parentElement.children) other.setAttribute('aria-pressed', String(chosen.has(other.dataset.label)));
+    for (const other of made.parentElement.children)
+      other.setAttribute('aria-pressed', String(chosen.has(other.dataset.label)));
     if (isQuick) give();
   };
   let number = 0;
-  const parts = questions.map((question) => questionPart(question, answers.get(question.id), choose, () => (number += 1)));
+  const parts = questions.map((question) =>
+    questionPart(question, answers.get(question.id), choose, () => (number += 1)),
+  );
   const submit = (!isQuick || questions.some(takesOwn)) && el('button.primary', { test: 'answer' }, 'Answer');
   form.addEventListener('submit', give);
   const skip = button('', 'decline', () => send({ decision: 'decline' }), 'Decline to answer', el('kbd', 'd'));
@@ -132,14 +169,31 @@ const takesOwn = (question) => question.free_text || !question.choices?.length;
 function questionPart(question, answer, choose, count) {
   const choices = (question.choices ?? []).map((choice) => {
     const number = count();
-    const made = button('.choice', 'choice', () => choose(question, choice, made), number < 10 && el('kbd', String(number)),
-      el('span', clip(choice.label, 200), choice.description && el('small', clip(choice.description, 400))));
+    const made = button(
+      '.choice',
+      'choice',
+      () => choose(question, choice, made),
+      number < 10 && el('kbd', String(number)),
+      el('span', clip(choice.label, 200), choice.description && el('small', clip(choice.description, 400))),
+    );
     Object.assign(made.dataset, { label: choice.label, key: number });
     made.setAttribute('aria-pressed', 'false');
     return made;
   });
-  const own = takesOwn(question)
-    && el('input', { test: 'own-answer', type: question.secret ? 'password' : 'text', autocomplete: 'off', placeholder: choices.length ? 'Or in your own words' : 'Your answer', 'aria-label': clip(question.question, 200), oninput: (event) => (answer.own = event.target.value) });
-  return el('fieldset', el('legend', question.header && el('small', clip(question.header, 80)), clip(question.question, 2000)),
-    choices.length > 0 && el('div.choices', choices), own);
+  const own =
+    takesOwn(question) &&
+    el('input', {
+      test: 'own-answer',
+      type: question.secret ? 'password' : 'text',
+      autocomplete: 'off',
+      placeholder: choices.length ? 'Or in your own words' : 'Your answer',
+      'aria-label': clip(question.question, 200),
+      oninput: (event) => (answer.own = event.target.value),
+    });
+  return el(
+    'fieldset',
+    el('legend', question.header && el('small', clip(question.header, 80)), clip(question.question, 2000)),
+    choices.length > 0 && el('div.choices', choices),
+    own,
+  );
 }

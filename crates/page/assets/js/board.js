@@ -24,7 +24,11 @@ const order = (card) => Date.parse(card.endedAt ?? card.createdAt);
 class Board {
   constructor(stage, query) {
     Object.assign(this, { stage, cards: new Map(), views: new Map(), pending: new Map(), most: {} });
-    this.filter = { agent: query.get('agent') ?? '', project: query.get('project') ?? '', text: query.get('text') ?? '' };
+    this.filter = {
+      agent: query.get('agent') ?? '',
+      project: query.get('project') ?? '',
+      text: query.get('text') ?? '',
+    };
     this.columns = el('div.columns', { test: 'board' });
     this.note = el('div');
     this.more = el('div.more');
@@ -36,7 +40,14 @@ class Board {
 
   head() {
     this.lists = el('span.row');
-    const search = el('input', { type: 'search', test: 'filter-text', 'aria-label': 'Search prompts and titles', placeholder: 'Search  /', value: this.filter.text, 'data-search': true });
+    const search = el('input', {
+      type: 'search',
+      test: 'filter-text',
+      'aria-label': 'Search prompts and titles',
+      placeholder: 'Search  /',
+      value: this.filter.text,
+      'data-search': true,
+    });
     let timer;
     search.addEventListener('input', () => {
       clearTimeout(timer);
@@ -53,18 +64,33 @@ class Board {
       this.arrange();
     });
     const id = `column-${name}`;
-    const section = el('section.column', { test: 'column', data: { column: name }, 'aria-labelledby': id }, el('h2', { id }, el('span.dot', { 'aria-hidden': 'true' }), COLUMNS[name], count), cards, rest);
+    const section = el(
+      'section.column',
+      { test: 'column', data: { column: name }, 'aria-labelledby': id },
+      el('h2', { id }, el('span.dot', { 'aria-hidden': 'true' }), COLUMNS[name], count),
+      cards,
+      rest,
+    );
     return Object.assign(section, { cards, count, rest });
   }
 
   start() {
     this.columns.hidden = true;
-    return load(this.note, () => get('/api/page/board', this.filter), (page) => this.show(page));
+    return load(
+      this.note,
+      () => get('/api/page/board', this.filter),
+      (page) => this.show(page),
+    );
   }
 
   // The stream goes on where the page ends, and after a lost connection where it ended.
   follow(after) {
-    this.stream ??= follow({ after, address: (at) => path('/api/page/board/stream', { after: at }), hear: (message) => this.hear(message), lost: (isLost) => connection(this, isLost) });
+    this.stream ??= follow({
+      after,
+      address: (at) => path('/api/page/board/stream', { after: at }),
+      hear: (message) => this.hear(message),
+      lost: (isLost) => connection(this, isLost),
+    });
   }
 
   async refresh() {
@@ -88,9 +114,19 @@ class Board {
     this.listed = key;
     const list = (name, label, all, values) => {
       const known = [...new Set([...values.map((value) => value.id ?? value), this.filter[name]])].filter(Boolean);
-      return select(`filter-${name}`, label, [['', all], ...known.map((value) => [value, value])], this.filter[name], (value) => this.refine(name, value));
+      return select(
+        `filter-${name}`,
+        label,
+        [['', all], ...known.map((value) => [value, value])],
+        this.filter[name],
+        (value) => this.refine(name, value),
+      );
     };
-    fill(this.lists, list('agent', 'Agent', 'All agents', agents), list('project', 'Project', 'All projects', projects));
+    fill(
+      this.lists,
+      list('agent', 'Agent', 'All agents', agents),
+      list('project', 'Project', 'All projects', projects),
+    );
   }
 
   hear({ op, card, id }) {
@@ -123,7 +159,12 @@ class Board {
   fits(card) {
     const { agent, project, text: words } = this.filter;
     const said = `${card.title ?? ''} ${card.prompt}`.toLowerCase();
-    return !card.archived && (!agent || card.agentType === agent) && (!project || card.project === project || card.projectId === project) && (!words || said.includes(words.toLowerCase()));
+    return (
+      !card.archived &&
+      (!agent || card.agentType === agent) &&
+      (!project || card.project === project || card.projectId === project) &&
+      (!words || said.includes(words.toLowerCase()))
+    );
   }
 
   // Puts every card into its column and order; cards that are already there are not touched.
@@ -171,15 +212,21 @@ class Board {
   // A card that has moved to another column is dropped only from the old one.
   drop(id, view, section) {
     if (!view || (section && view.node.parentElement !== section.cards)) return;
-    if (section && this.cards.get(id)?.column !== section.dataset.column && this.cards.has(id)) return void view.node.remove();
+    if (section && this.cards.get(id)?.column !== section.dataset.column && this.cards.has(id))
+      return void view.node.remove();
     view.node.remove();
     this.views.delete(id);
   }
 
   showEmpty() {
-    if (this.filter.agent || this.filter.project || this.filter.text) return void empty(this.note, 'No session fits these filters.');
-    empty(this.note, 'No agent is at work yet.', el('a.button.primary', { href: '/new' }, 'Start a session'),
-      add(el('p.quiet'), 'Or in a terminal: ', el('code', 'switchboard run AGENT "PROMPT"')));
+    if (this.filter.agent || this.filter.project || this.filter.text)
+      return void empty(this.note, 'No session fits these filters.');
+    empty(
+      this.note,
+      'No agent is at work yet.',
+      el('a.button.primary', { href: '/new' }, 'Start a session'),
+      add(el('p.quiet'), 'Or in a terminal: ', el('code', 'switchboard run AGENT "PROMPT"')),
+    );
   }
 
   async loadMore() {
@@ -205,7 +252,11 @@ class Board {
     return [
       { keys: 'j', does: 'next card', act: () => this.step(1) },
       { keys: 'k', does: 'card before', act: () => this.step(-1) },
-      ...['a', 's', 'd'].map((key) => ({ keys: key, does: { a: 'allow once', s: 'allow for the session', d: 'decline, with a reason' }[key], act: () => this.press(key) })),
+      ...['a', 's', 'd'].map((key) => ({
+        keys: key,
+        does: { a: 'allow once', s: 'allow for the session', d: 'decline, with a reason' }[key],
+        act: () => this.press(key),
+      })),
     ];
   }
 
@@ -216,7 +267,9 @@ class Board {
   }
 
   press(key) {
-    const form = document.activeElement?.closest('.card')?.querySelector('.ask') ?? (this.columns.querySelectorAll('.ask').length === 1 && this.columns.querySelector('.ask'));
+    const form =
+      document.activeElement?.closest('.card')?.querySelector('.ask') ??
+      (this.columns.querySelectorAll('.ask').length === 1 && this.columns.querySelector('.ask'));
     return form ? form.press(key) : false;
   }
 

@@ -17,9 +17,15 @@ export class CardView {
     this.cost = el('span', { test: 'card-cost' });
     this.state = el('span.sr');
     this.away = button('.plain.away', 'card-archive', () => this.archive(), mark('archive'), spoken('Archive'));
-    this.node = el('article.card', { test: 'card', data: { id: card.id } },
+    this.node = el(
+      'article.card',
+      { test: 'card', data: { id: card.id } },
       el('header', el('span.dot', { 'aria-hidden': 'true' }), this.state, this.agent, this.project, this.time),
-      el('h3', this.title), this.doing, this.asks, el('footer', this.cost, this.away));
+      el('h3', this.title),
+      this.doing,
+      this.asks,
+      el('footer', this.cost, this.away),
+    );
     this.update(card);
   }
 
@@ -34,7 +40,12 @@ export class CardView {
     text(this.state, standing(card));
     text(this.doing, clip(this.activity(), 200));
     this.doing.hidden = !this.doing.textContent;
-    const facts = [card.model, card.tokens?.total ? `${short(card.tokens.total)} tokens` : '', money(card.costUsd || null), card.archived ? 'archived' : ''];
+    const facts = [
+      card.model,
+      card.tokens?.total ? `${short(card.tokens.total)} tokens` : '',
+      money(card.costUsd || null),
+      card.archived ? 'archived' : '',
+    ];
     text(this.cost, facts.filter(Boolean).join(' · '));
     this.away.hidden = card.state === 'running' || card.archived;
     this.tick();
@@ -45,7 +56,9 @@ export class CardView {
     const { card } = this;
     if (card.column === 'failed') return card.error?.message ?? (card.state === 'cancelled' ? 'Cancelled' : 'Failed');
     if (card.column === 'waiting') return '';
-    return card.state === 'running' ? card.activityText || (card.activity === 'idle' ? 'Waits for a prompt' : 'Working') : '';
+    return card.state === 'running'
+      ? card.activityText || (card.activity === 'idle' ? 'Waits for a prompt' : 'Working')
+      : '';
   }
 
   tick(now = Date.now()) {

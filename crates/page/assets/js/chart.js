@@ -17,7 +17,11 @@ export function dayChart({ name, days, series, value, words }) {
   const shown = sorted.slice(0, COLOURS - 1);
   const rest = sorted.slice(COLOURS - 1);
   const parts = (day) => {
-    const own = shown.map((one, i) => ({ name: one.name, colour: i, value: one.days.has(day) ? value(one.days.get(day)) : 0 }));
+    const own = shown.map((one, i) => ({
+      name: one.name,
+      colour: i,
+      value: one.days.has(day) ? value(one.days.get(day)) : 0,
+    }));
     const others = rest.reduce((all, one) => all + (one.days.has(day) ? value(one.days.get(day)) : 0), 0);
     return rest.length ? [...own, { name: 'others', colour: COLOURS - 1, value: others }] : own;
   };
@@ -26,7 +30,20 @@ export function dayChart({ name, days, series, value, words }) {
   const top = nice(Math.max(...columns.map((column) => column.value), 0));
   const names = parts(days[0]).map((one) => el('span', el('i', { class: `c${one.colour}` }), clip(one.name, 40)));
   const tip = el('p.tip', { test: 'tip', 'aria-live': 'polite' });
-  const chart = svg('svg', { class: 'chart', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': `By day, ${days[0]} to ${days[days.length - 1]}`, test: 'chart', 'data-chart': name }, grid(top, words), bars(columns, top, words, tip), ticks(days));
+  const chart = svg(
+    'svg',
+    {
+      class: 'chart',
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: 'group',
+      'aria-label': `By day, ${days[0]} to ${days[days.length - 1]}`,
+      test: 'chart',
+      'data-chart': name,
+    },
+    grid(top, words),
+    bars(columns, top, words, tip),
+    ticks(days),
+  );
   chart.addEventListener('keydown', (event) => roam(event, chart));
   chart.addEventListener('pointerleave', () => fill(tip));
   return el('div', tip, chart, el('div.legend', names));
@@ -42,7 +59,10 @@ function grid(top, words) {
   const room = HEIGHT - BOTTOM - 8;
   return [0, 0.5, 1].map((share) => {
     const y = 8 + room * (1 - share);
-    return [svg('line', { class: 'grid', x1: LEFT, x2: WIDTH, y1: y, y2: y }), svg('text', { class: 'axis', x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, words(top * share))];
+    return [
+      svg('line', { class: 'grid', x1: LEFT, x2: WIDTH, y1: y, y2: y }),
+      svg('text', { class: 'axis', x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, words(top * share)),
+    ];
   });
 }
 
@@ -53,23 +73,48 @@ function bars(columns, top, words, tip) {
     let y = 8 + room;
     const x = LEFT + i * step;
     const gap = Math.min(4, step * 0.2);
-    const pieces = column.parts.filter((one) => one.value > 0).map((one) => {
-      const height = (one.value / top) * room;
-      y -= height;
-      return svg('rect', { class: `c${one.colour}`, x: x + gap / 2, y, width: Math.max(0.5, step - gap), height });
-    });
+    const pieces = column.parts
+      .filter((one) => one.value > 0)
+      .map((one) => {
+        const height = (one.value / top) * room;
+        y -= height;
+        return svg('rect', { class: `c${one.colour}`, x: x + gap / 2, y, width: Math.max(0.5, step - gap), height });
+      });
     const said = column.parts.filter((one) => one.value > 0).map((one) => `${clip(one.name, 40)} ${words(one.value)}`);
     const label = `${column.key}: ${words(column.value)}${said.length > 1 ? ` (${said.join(', ')})` : ''}`;
-    const tell = () => fill(tip, el('b', `${column.key}  ${words(column.value)}`), ` ${said.length > 1 ? said.join(' · ') : ''}`);
-    return svg('g', { class: 'bar', test: 'bar', 'data-key': column.key, 'data-value': column.value, role: 'img', 'aria-label': label, tabindex: i === columns.length - 1 ? 0 : -1, onpointerenter: tell, onfocus: tell },
-      svg('rect', { class: 'hit', x, y: 0, width: step, height: HEIGHT - BOTTOM }), pieces);
+    const tell = () =>
+      fill(tip, el('b', `${column.key}  ${words(column.value)}`), ` ${said.length > 1 ? said.join(' · ') : ''}`);
+    return svg(
+      'g',
+      {
+        class: 'bar',
+        test: 'bar',
+        'data-key': column.key,
+        'data-value': column.value,
+        role: 'img',
+        'aria-label': label,
+        tabindex: i === columns.length - 1 ? 0 : -1,
+        onpointerenter: tell,
+        onfocus: tell,
+      },
+      svg('rect', { class: 'hit', x, y: 0, width: step, height: HEIGHT - BOTTOM }),
+      pieces,
+    );
   });
 }
 
 function ticks(days) {
   const step = (WIDTH - LEFT) / days.length;
   const each = Math.max(1, Math.ceil(days.length / (WIDTH / 110)));
-  return days.map((day, i) => i % each === 0 && svg('text', { class: 'axis', x: LEFT + (i + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, day.slice(days.length > 300 ? 2 : 5)));
+  return days.map(
+    (day, i) =>
+      i % each === 0 &&
+      svg(
+        'text',
+        { class: 'axis', x: LEFT + (i + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' },
+        day.slice(days.length > 300 ? 2 : 5),
+      ),
+  );
 }
 
 function roam(event, chart) {
@@ -87,8 +132,29 @@ function roam(event, chart) {
 export function barChart({ name, rows, value, words, label = (key) => key }) {
   const sorted = [...rows].sort((a, b) => value(b) - value(a)).slice(0, 12);
   const top = Math.max(...sorted.map(value), 0) || 1;
-  return el('div.rows', { test: 'chart', data: { chart: name }, role: 'list' }, sorted.map((row) => {
-    const bar = svg('svg', { class: 'row-bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('rect', { class: 'c0', width: (value(row) / top) * 100, height: 8 }));
-    return el('div.bar-row', { role: 'listitem', test: 'bar', tabindex: '0', title: `${row.key}: ${words(value(row))}`, data: { key: row.key, value: value(row) }, 'aria-label': `${clip(row.key, 80)}: ${words(value(row))}` }, el('span', clip(label(row.key), 60)), bar, el('b', words(value(row))));
-  }));
+  return el(
+    'div.rows',
+    { test: 'chart', data: { chart: name }, role: 'list' },
+    sorted.map((row) => {
+      const bar = svg(
+        'svg',
+        { class: 'row-bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+        svg('rect', { class: 'c0', width: (value(row) / top) * 100, height: 8 }),
+      );
+      return el(
+        'div.bar-row',
+        {
+          role: 'listitem',
+          test: 'bar',
+          tabindex: '0',
+          title: `${row.key}: ${words(value(row))}`,
+          data: { key: row.key, value: value(row) },
+          'aria-label': `${clip(row.key, 80)}: ${words(value(row))}`,
+        },
+        el('span', clip(label(row.key), 60)),
+        bar,
+        el('b', words(value(row))),
+      );
+    }),
+  );
 }

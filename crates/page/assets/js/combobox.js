@@ -6,7 +6,19 @@ import { clip } from './words.js';
 // `complete(words)` gives a list of texts, maybe later.
 export function combobox({ id, test, value, placeholder, complete }) {
   const list = el('ul.options', { id: `${id}-list`, role: 'listbox', hidden: true });
-  const input = el('input', { id, test, value, placeholder, type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list' });
+  const input = el('input', {
+    id,
+    test,
+    value,
+    placeholder,
+    type: 'text',
+    role: 'combobox',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    'aria-expanded': 'false',
+    'aria-controls': `${id}-list`,
+    'aria-autocomplete': 'list',
+  });
   const box = { input, list, complete, found: [], at: -1, turn: 0 };
   input.addEventListener('input', () => look(box));
   input.addEventListener('focus', () => look(box));
@@ -27,7 +39,21 @@ async function look(box) {
 function show(box, at) {
   const { input, list, found } = box;
   box.at = at;
-  const option = (words, i) => el('li', { role: 'option', id: `${input.id}-${i}`, test: `${input.id}-option`, 'aria-selected': String(i === at), onpointerdown: (event) => { event.preventDefault(); take(box, i); } }, clip(words, 200));
+  const option = (words, i) =>
+    el(
+      'li',
+      {
+        role: 'option',
+        id: `${input.id}-${i}`,
+        test: `${input.id}-option`,
+        'aria-selected': String(i === at),
+        onpointerdown: (event) => {
+          event.preventDefault();
+          take(box, i);
+        },
+      },
+      clip(words, 200),
+    );
   fill(list, found.map(option));
   list.hidden = found.length === 0;
   input.setAttribute('aria-expanded', String(!list.hidden));
@@ -53,7 +79,8 @@ function key(box, event) {
   if (by && found.length) show(box, (at + by + found.length + (at < 0 && by < 0 ? 1 : 0)) % found.length);
   else if (event.key === 'Escape' && found.length) close(box);
   else if (event.key === 'Enter' && at >= 0 && !event.ctrlKey && !event.metaKey) take(box, at);
-  else if (event.key === 'Tab' && found.length && !event.shiftKey && (at >= 0 || box.input.value)) take(box, Math.max(at, 0));
+  else if (event.key === 'Tab' && found.length && !event.shiftKey && (at >= 0 || box.input.value))
+    take(box, Math.max(at, 0));
   else return;
   event.preventDefault();
   event.stopPropagation();

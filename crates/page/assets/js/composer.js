@@ -9,7 +9,14 @@ import { clip } from './words.js';
 export class Composer {
   constructor(id) {
     Object.assign(this, { id, address: `/api/sessions/${part(id)}`, held: [] });
-    this.box = el('textarea', { test: 'follow-up', rows: 1, 'aria-label': 'Follow-up', maxlength: 100000, oninput: () => this.typed(), onkeydown: (event) => this.key(event) });
+    this.box = el('textarea', {
+      test: 'follow-up',
+      rows: 1,
+      'aria-label': 'Follow-up',
+      maxlength: 100000,
+      oninput: () => this.typed(),
+      onkeydown: (event) => this.key(event),
+    });
     this.send = el('button.primary', { test: 'send' }, 'Send');
     this.hold = button('', 'hold', () => this.keep(), 'After this turn');
     this.stop = button('', 'interrupt', () => this.interrupt(), 'Interrupt');
@@ -19,8 +26,19 @@ export class Composer {
     this.forms = el('div.forms');
     this.asks = button('.asks-away', 'asks');
     for (const one of [this.hold, this.stop, this.quit, this.asks]) one.hidden = true;
-    this.node = el('div.composer', { test: 'composer' }, this.forms, this.asks, this.waiting,
-      el('form', { onsubmit: (event) => this.submit(event) }, this.box, el('div.row', this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send)));
+    this.node = el(
+      'div.composer',
+      { test: 'composer' },
+      this.forms,
+      this.asks,
+      this.waiting,
+      el(
+        'form',
+        { onsubmit: (event) => this.submit(event) },
+        this.box,
+        el('div.row', this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send),
+      ),
+    );
   }
 
   update(card, choices) {
@@ -30,7 +48,11 @@ export class Composer {
     const isBusy = runs && card.activity !== 'idle';
     this.stop.hidden = !isBusy;
     this.quit.hidden = !runs;
-    this.box.placeholder = isBusy ? 'Follow up while it works…' : runs ? 'Next prompt…' : 'Follow up: the agent resumes…';
+    this.box.placeholder = isBusy
+      ? 'Follow up while it works…'
+      : runs
+        ? 'Next prompt…'
+        : 'Follow up: the agent resumes…';
     this.showSend(isBusy);
     if (choices) this.showChoices(card, choices);
     if (ended || !isBusy) this.release();
@@ -51,10 +73,15 @@ export class Composer {
     this.shown = key;
     const isOpen = card.state === 'running';
     const set = (what, body) => attempt(() => post(`${this.address}/${what}`, body));
-    const byModel = models.length > 1 && chooser('session-model', 'Model', models, model ?? card.model, (value) => set('model', { model: value }));
-    const byMode = modes.length > 1 && chooser('session-mode', 'Mode', modes, mode, (value) => set('mode', { mode: value }));
+    const byModel =
+      models.length > 1 &&
+      chooser('session-model', 'Model', models, model ?? card.model, (value) => set('model', { model: value }));
+    const byMode =
+      modes.length > 1 && chooser('session-mode', 'Mode', modes, mode, (value) => set('mode', { mode: value }));
     const own = options.map((option) => {
-      const made = chooser('session-option', option.name, option.values ?? [], option.value, (value) => set('option', { id: option.id, value }));
+      const made = chooser('session-option', option.name, option.values ?? [], option.value, (value) =>
+        set('option', { id: option.id, value }),
+      );
       made.dataset.id = option.id;
       return made;
     });
@@ -70,7 +97,10 @@ export class Composer {
   }
 
   showForms(open) {
-    fill(this.forms, open.map((request) => askBox(this.id, request)));
+    fill(
+      this.forms,
+      open.map((request) => askBox(this.id, request)),
+    );
   }
 
   typed() {
@@ -96,7 +126,8 @@ export class Composer {
   // A line that names a command of the agent is one.
   deliver(words) {
     const [, name, rest] = /^\/(\S+)\s*([\s\S]*)$/.exec(words) ?? [];
-    if (name && this.names?.includes(name) && this.card.state === 'running') return post(`${this.address}/command`, { name, arguments: rest || undefined });
+    if (name && this.names?.includes(name) && this.card.state === 'running')
+      return post(`${this.address}/command`, { name, arguments: rest || undefined });
     return post(`${this.address}/prompt`, { prompt: words });
   }
 
@@ -114,8 +145,16 @@ export class Composer {
       this.held = this.held.filter((one) => one !== words);
       this.showHeld();
     };
-    fill(this.waiting, this.held.map((words) => el('span.chip', `After this turn: ${clip(words, 80)}`,
-      button('.plain', 'unhold', () => drop(words), '✕', spoken('Do not send')))));
+    fill(
+      this.waiting,
+      this.held.map((words) =>
+        el(
+          'span.chip',
+          `After this turn: ${clip(words, 80)}`,
+          button('.plain', 'unhold', () => drop(words), '✕', spoken('Do not send')),
+        ),
+      ),
+    );
   }
 
   async release() {

@@ -48,8 +48,14 @@ export const button = (style, test, act, ...kids) => el(`button${style}`, { type
 
 // A list to choose from: `values` are pairs of a value and its words.
 export function select(test, label, values, chosen, act) {
-  const options = values.map(([value, words]) => el('option', { value, selected: value === chosen }, String(words).slice(0, 80)));
-  return el('select', { test, 'aria-label': label, title: label, onchange: (event) => act?.(event.target.value) }, options);
+  const options = values.map(([value, words]) =>
+    el('option', { value, selected: value === chosen }, String(words).slice(0, 80)),
+  );
+  return el(
+    'select',
+    { test, 'aria-label': label, title: label, onchange: (event) => act?.(event.target.value) },
+    options,
+  );
 }
 
 export const spoken = (words) => el('span.sr', words);

@@ -17,9 +17,17 @@ export class Facts {
     this.tokens = el('span', { test: 'tokens' });
     this.cost = el('span', { test: 'cost' });
     this.context = el('span.context', { test: 'context', hidden: true });
-    this.node = el('header.session-head',
-      el('div.row', el('a.plain.back', { href: '/', 'aria-label': 'To the board' }, mark('back')), this.title, this.state, this.menu()),
-      el('div.facts', this.line, this.time, this.tokens, this.cost, this.context));
+    this.node = el(
+      'header.session-head',
+      el(
+        'div.row',
+        el('a.plain.back', { href: '/', 'aria-label': 'To the board' }, mark('back')),
+        this.title,
+        this.state,
+        this.menu(),
+      ),
+      el('div.facts', this.line, this.time, this.tokens, this.cost, this.context),
+    );
     this.ticker = setInterval(() => this.tick(), 1000);
   }
 
@@ -34,12 +42,17 @@ export class Facts {
     const parts = [card.agentType, card.model, card.project || folder(card.workingDirectory)].filter(Boolean);
     if (this.parts !== parts.join()) {
       this.parts = parts.join();
-      fill(this.line, parts.map((words) => el('span', clip(words, 80))));
+      fill(
+        this.line,
+        parts.map((words) => el('span', clip(words, 80))),
+      );
       this.line.title = `${card.workingDirectory}\nbegun ${moment(card.createdAt)}`;
     }
     const { tokens } = card;
     text(this.tokens, tokens?.total ? `${short(tokens.total)} tokens` : '');
-    this.tokens.title = tokens ? `in ${whole(tokens.input)} · out ${whole(tokens.output)} · cache read ${whole(tokens.cacheRead)} · cache written ${whole(tokens.cacheWrite)}` : '';
+    this.tokens.title = tokens
+      ? `in ${whole(tokens.input)} · out ${whole(tokens.output)} · cache read ${whole(tokens.cacheRead)} · cache written ${whole(tokens.cacheWrite)}`
+      : '';
     text(this.cost, money(card.costUsd || null));
     this.showContext(card.context);
     this.tick();
@@ -49,7 +62,9 @@ export class Facts {
     const share = context?.size ? Math.min(1, context.used / context.size) : undefined;
     this.context.hidden = share === undefined;
     if (share === undefined) return;
-    this.meter ??= this.context.appendChild(el('meter', { min: 0, max: 1, high: 0.8, optimum: 0, 'aria-label': 'Context used' }));
+    this.meter ??= this.context.appendChild(
+      el('meter', { min: 0, max: 1, high: 0.8, optimum: 0, 'aria-label': 'Context used' }),
+    );
     this.meter.value = share;
     this.percent ??= this.context.appendChild(el('span'));
     text(this.percent, `${Math.round(share * 100)}% context`);
@@ -64,15 +79,25 @@ export class Facts {
     const item = (test, words, act) => button('', test, act, words);
     const exported = (format) => path(`/api/page/sessions/${part(this.id)}/export`, { format });
     const file = (format, words) => el('a', { test: `export-${format}`, href: exported(format), download: '' }, words);
-    const list = el('div.menu-list', { role: 'menu', test: 'menu-list' },
+    const list = el(
+      'div.menu-list',
+      { role: 'menu', test: 'menu-list' },
       item('fork', 'Fork…', () => this.fork()),
       item('diff-switch', 'Diffs: inline or side by side', () => this.transcript()?.switchDiff()),
       item('copy-all', 'Copy as Markdown', () => copy(getText(exported('markdown')))),
       item('copy-link', 'Copy its id', () => copy(this.id)),
-      file('markdown', 'Export as Markdown'), file('html', 'Export as HTML'), file('jsonl', 'Export as JSON lines'),
+      file('markdown', 'Export as Markdown'),
+      file('html', 'Export as HTML'),
+      file('jsonl', 'Export as JSON lines'),
       item('archive', 'Archive', () => this.archive()),
-      item('delete', 'Delete…', () => this.delete()));
-    const menu = el('details.menu', { test: 'menu' }, el('summary.plain', { 'aria-label': 'More' }, mark('dots'), spoken('More')), list);
+      item('delete', 'Delete…', () => this.delete()),
+    );
+    const menu = el(
+      'details.menu',
+      { test: 'menu' },
+      el('summary.plain', { 'aria-label': 'More' }, mark('dots'), spoken('More')),
+      list,
+    );
     for (const one of list.children) one.setAttribute('role', 'menuitem');
     list.addEventListener('click', () => (menu.open = false));
     menu.addEventListener('keydown', (event) => moveInMenu(event, menu));
@@ -82,7 +107,12 @@ export class Facts {
   }
 
   fork() {
-    const words = el('textarea', { rows: 4, test: 'fork-prompt', 'aria-label': 'Prompt for the copy', placeholder: 'What should the copy do?' });
+    const words = el('textarea', {
+      rows: 4,
+      test: 'fork-prompt',
+      'aria-label': 'Prompt for the copy',
+      placeholder: 'What should the copy do?',
+    });
     const start = async () => {
       const made = await attempt(() => post('/api/sessions', { sessionId: this.id, fork: true, prompt: words.value }));
       if (made) {
@@ -90,8 +120,12 @@ export class Facts {
         go(`/s/${part(made.id)}`);
       }
     };
-    const dialog = show('Fork', el('p.quiet', 'A copy goes on from here, under an id of its own. This session stays as it is.'), words,
-      el('div.row', button('.primary', 'fork-start', start, 'Start the copy')));
+    const dialog = show(
+      'Fork',
+      el('p.quiet', 'A copy goes on from here, under an id of its own. This session stays as it is.'),
+      words,
+      el('div.row', button('.primary', 'fork-start', start, 'Start the copy')),
+    );
     words.addEventListener('keydown', (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && start());
     words.focus();
   }
@@ -105,8 +139,15 @@ export class Facts {
       dialog.close();
       if (await attempt(() => remove(this.address), 'Deleted')) go('/');
     };
-    const dialog = show('Delete this session?', el('p', 'Its log is deleted for good. If it runs, it is ended first.'),
-      el('div.row', button('.danger', 'delete-sure', sure, 'Delete'), button('', 'keep', () => dialog.close(), 'Keep it')));
+    const dialog = show(
+      'Delete this session?',
+      el('p', 'Its log is deleted for good. If it runs, it is ended first.'),
+      el(
+        'div.row',
+        button('.danger', 'delete-sure', sure, 'Delete'),
+        button('', 'keep', () => dialog.close(), 'Keep it'),
+      ),
+    );
   }
 
   end() {

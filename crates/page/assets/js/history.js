@@ -6,7 +6,13 @@ import { here } from './keys.js';
 import { empty, load } from './states.js';
 import { ago, clip, folder, moment, short } from './words.js';
 
-const SINCE = [['', 'Any time'], ['1d', 'Last day'], ['7d', 'Last 7 days'], ['30d', 'Last 30 days'], ['365d', 'Last year']];
+const SINCE = [
+  ['', 'Any time'],
+  ['1d', 'Last day'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['365d', 'Last year'],
+];
 
 export function open(stage, _, query) {
   return new HistoryPage(stage, query).leave;
@@ -21,14 +27,41 @@ class HistoryPage {
       this.timer = setTimeout(() => this.refine(name, event.target.value.trim()), 250);
     };
     this.agents = select('filter-agent', 'Agent', [['', 'All agents']], '', (value) => this.refine('agent', value));
-    fill(stage, el('header.page-head', el('h1', 'History'),
-      el('form.filters', { role: 'search', onsubmit: (event) => event.preventDefault() },
-        el('input.wide-field', { type: 'search', test: 'history-search', 'data-search': true, 'aria-label': 'Search everything that was said', placeholder: 'Search everything: words, "phrases", begin*', value: this.filter.q, oninput: type('q') }),
-        this.agents,
-        el('input', { type: 'search', test: 'filter-project', 'aria-label': 'Folder', placeholder: 'Folder', value: this.filter.project, oninput: type('project') }),
-        select('filter-since', 'Time', SINCE, this.filter.since, (value) => this.refine('since', value)))),
-    this.results);
-    here([{ keys: 'j', does: 'next session', act: () => this.step(1) }, { keys: 'k', does: 'session before', act: () => this.step(-1) }]);
+    fill(
+      stage,
+      el(
+        'header.page-head',
+        el('h1', 'History'),
+        el(
+          'form.filters',
+          { role: 'search', onsubmit: (event) => event.preventDefault() },
+          el('input.wide-field', {
+            type: 'search',
+            test: 'history-search',
+            'data-search': true,
+            'aria-label': 'Search everything that was said',
+            placeholder: 'Search everything: words, "phrases", begin*',
+            value: this.filter.q,
+            oninput: type('q'),
+          }),
+          this.agents,
+          el('input', {
+            type: 'search',
+            test: 'filter-project',
+            'aria-label': 'Folder',
+            placeholder: 'Folder',
+            value: this.filter.project,
+            oninput: type('project'),
+          }),
+          select('filter-since', 'Time', SINCE, this.filter.since, (value) => this.refine('since', value)),
+        ),
+      ),
+      this.results,
+    );
+    here([
+      { keys: 'j', does: 'next session', act: () => this.step(1) },
+      { keys: 'k', does: 'session before', act: () => this.step(-1) },
+    ]);
     this.leave = () => this.end();
     this.nameAgents();
     this.find();
@@ -36,7 +69,12 @@ class HistoryPage {
 
   async nameAgents() {
     const known = await agents().catch(() => new Map());
-    add(this.agents, [...known.values()].map((agent) => el('option', { value: agent.id, selected: agent.id === this.filter.agent }, agent.title)));
+    add(
+      this.agents,
+      [...known.values()].map((agent) =>
+        el('option', { value: agent.id, selected: agent.id === this.filter.agent }, agent.title),
+      ),
+    );
   }
 
   refine(name, value) {
@@ -57,7 +95,13 @@ class HistoryPage {
   }
 
   showLogs({ sessions, next }) {
-    if (!sessions.length) return empty(this.results, Object.values(this.filter).some(Boolean) ? 'No session fits these filters.' : 'No agent has left a session on this machine.');
+    if (!sessions.length)
+      return empty(
+        this.results,
+        Object.values(this.filter).some(Boolean)
+          ? 'No session fits these filters.'
+          : 'No agent has left a session on this machine.',
+      );
     const list = el('ol.logs', { test: 'logs' }, sessions.map(logItem));
     const more = button('', 'more', () => older(), 'Show older sessions');
     const older = async () => {
@@ -72,7 +116,11 @@ class HistoryPage {
 
   showHits({ hits, more }) {
     if (!hits.length) return empty(this.results, 'Nothing was found.');
-    return fill(this.results, el('ol.logs', { test: 'hits' }, hits.map(hitItem)), more && el('p.quiet', 'There is more: say more words, or fewer sessions.'));
+    return fill(
+      this.results,
+      el('ol.logs', { test: 'hits' }, hits.map(hitItem)),
+      more && el('p.quiet', 'There is more: say more words, or fewer sessions.'),
+    );
   }
 
   step(by) {
@@ -89,19 +137,52 @@ class HistoryPage {
 const address = (id, own) => (own ? `/s/${part(own.id)}` : `/h/${part(id)}`);
 
 function logItem(log) {
-  const facts = [log.agent, log.project && folder(log.project), log.branch, log.model, `${log.turns} ${log.turns === 1 ? 'prompt' : 'prompts'}`, log.bytes && `${short(log.bytes)}B`, log.gone && 'kept: the agent deleted it', log.archived && 'archived'];
-  return el('li.log', { test: 'log', data: { id: log.id } },
-    el('a.log-title', { href: address(log.id, log.switchboard), test: 'log-title' }, clip(log.title || log.prompt || log.id, 200)),
+  const facts = [
+    log.agent,
+    log.project && folder(log.project),
+    log.branch,
+    log.model,
+    `${log.turns} ${log.turns === 1 ? 'prompt' : 'prompts'}`,
+    log.bytes && `${short(log.bytes)}B`,
+    log.gone && 'kept: the agent deleted it',
+    log.archived && 'archived',
+  ];
+  return el(
+    'li.log',
+    { test: 'log', data: { id: log.id } },
+    el(
+      'a.log-title',
+      { href: address(log.id, log.switchboard), test: 'log-title' },
+      clip(log.title || log.prompt || log.id, 200),
+    ),
     el('time', { title: moment(log.updated ?? log.began) }, ago(log.updated ?? log.began)),
-    el('p.facts', { title: log.project }, facts.filter(Boolean).map((words) => el('span', clip(words, 60)))));
+    el(
+      'p.facts',
+      { title: log.project },
+      facts.filter(Boolean).map((words) => el('span', clip(words, 60))),
+    ),
+  );
 }
 
 function hitItem(hit) {
-  const facts = [hit.agent, hit.project && folder(hit.project), hit.eventType?.replaceAll('_', ' '), hit.tool, hit.subagent && 'subagent'];
-  return el('li.log', { test: 'hit', data: { session: hit.session } },
+  const facts = [
+    hit.agent,
+    hit.project && folder(hit.project),
+    hit.eventType?.replaceAll('_', ' '),
+    hit.tool,
+    hit.subagent && 'subagent',
+  ];
+  return el(
+    'li.log',
+    { test: 'hit', data: { session: hit.session } },
     el('a.snippet', { href: path(`/h/${part(hit.session)}`, { at: hit.at }) }, marked(hit.snippet, hit.marks)),
     el('time', { title: moment(hit.at) }, ago(hit.at)),
-    el('p.facts', { title: hit.project }, facts.filter(Boolean).map((words) => el('span', clip(words, 60)))));
+    el(
+      'p.facts',
+      { title: hit.project },
+      facts.filter(Boolean).map((words) => el('span', clip(words, 60))),
+    ),
+  );
 }
 
 // A text with what was found highlighted. Marks count bytes.

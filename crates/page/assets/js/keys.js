@@ -15,7 +15,8 @@ export function here(shortcuts) {
   page = shortcuts;
 }
 
-const isField = (node) => node.closest?.('input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]');
+const isField = (node) =>
+  node.closest?.('input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]');
 
 function pressed(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -40,7 +41,15 @@ function escape(event) {
 }
 
 export function help() {
-  const row = ({ keys, does }) => el('tr', el('td', keys.split(' ').map((key) => el('kbd', key.replace(',', '')))), el('td', does));
+  const row = ({ keys, does }) =>
+    el(
+      'tr',
+      el(
+        'td',
+        keys.split(' ').map((key) => el('kbd', key.replace(',', ''))),
+      ),
+      el('td', does),
+    );
   const table = (name, rows) => rows.length > 0 && el('table', el('caption', name), el('tbody', rows.map(row)));
   show('Keyboard shortcuts', table('This page', page), table('Everywhere', GLOBAL));
 }

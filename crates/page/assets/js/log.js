@@ -12,10 +12,14 @@ import { clip, moment } from './words.js';
 export function open(stage, id, query) {
   const address = `/api/page/logs/${part(id)}`;
   let transcript;
-  load(stage, () => get(address), (page) => {
-    transcript = show(stage, id, address, page);
-    if (query.get('at')) seek(transcript, query.get('at'));
-  });
+  load(
+    stage,
+    () => get(address),
+    (page) => {
+      transcript = show(stage, id, address, page);
+      if (query.get('at')) seek(transcript, query.get('at'));
+    },
+  );
   return () => transcript?.end();
 }
 
@@ -23,12 +27,38 @@ function show(stage, id, address, page) {
   const log = page.session ?? page.log ?? {};
   const body = el('div.transcript');
   const name = clip(log.title || log.prompt || id, 240);
-  const facts = [log.agent ?? log.agentType, log.model, log.project ?? log.workingDirectory, moment(log.began ?? log.createdAt)];
+  const facts = [
+    log.agent ?? log.agentType,
+    log.model,
+    log.project ?? log.workingDirectory,
+    moment(log.began ?? log.createdAt),
+  ];
   title(clip(name, 60));
-  fill(stage, el('div.session', { test: 'transcript', data: { id } },
-    el('header.session-head', el('div.row', el('a.plain.back', { href: '/history', 'aria-label': 'To the history' }, '‹'), el('h1', { test: 'session-title' }, name), el('span.pill', page.kept || log.gone ? 'kept' : 'log')),
-      el('div.facts', el('p.facts', facts.filter(Boolean).map((words) => el('span', clip(words, 80)))))),
-    body, resumeBox(log.id ?? id)));
+  fill(
+    stage,
+    el(
+      'div.session',
+      { test: 'transcript', data: { id } },
+      el(
+        'header.session-head',
+        el(
+          'div.row',
+          el('a.plain.back', { href: '/history', 'aria-label': 'To the history' }, '‹'),
+          el('h1', { test: 'session-title' }, name),
+          el('span.pill', page.kept || log.gone ? 'kept' : 'log'),
+        ),
+        el(
+          'div.facts',
+          el(
+            'p.facts',
+            facts.filter(Boolean).map((words) => el('span', clip(words, 80))),
+          ),
+        ),
+      ),
+      body,
+      resumeBox(log.id ?? id),
+    ),
+  );
   const transcript = new Transcript(body, address);
   transcript.open(page);
   here(transcript.shortcuts());
@@ -36,15 +66,31 @@ function show(stage, id, address, page) {
 }
 
 function resumeBox(id) {
-  const words = el('textarea', { rows: 1, test: 'resume-prompt', 'aria-label': 'Prompt to go on with', placeholder: 'Go on with this session…' });
+  const words = el('textarea', {
+    rows: 1,
+    test: 'resume-prompt',
+    'aria-label': 'Prompt to go on with',
+    placeholder: 'Go on with this session…',
+  });
   const resume = async (event) => {
     event.preventDefault();
     if (!words.value.trim()) return void words.focus();
     const made = await attempt(() => post('/api/sessions', { sessionId: id, prompt: words.value }));
     if (made) go(`/s/${part(made.id)}`);
   };
-  words.addEventListener('keydown', (event) => event.key === 'Enter' && !event.shiftKey && !event.isComposing && resume(event));
-  return el('div.composer', el('form', { onsubmit: resume }, words, el('div.row', el('span.grow'), el('button.primary', { test: 'resume' }, 'Resume'))));
+  words.addEventListener(
+    'keydown',
+    (event) => event.key === 'Enter' && !event.shiftKey && !event.isComposing && resume(event),
+  );
+  return el(
+    'div.composer',
+    el(
+      'form',
+      { onsubmit: resume },
+      words,
+      el('div.row', el('span.grow'), el('button.primary', { test: 'resume' }, 'Resume')),
+    ),
+  );
 }
 
 // Goes to what happened at a time: entries are in the order of time, so halving finds it.

@@ -50,7 +50,8 @@ function mark(nav) {
 }
 
 function clicked(event) {
-  if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+    return;
   const link = event.target.closest?.('a[href]');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
   if (!find(link.pathname)[0]) return;

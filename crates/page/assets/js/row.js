@@ -19,16 +19,23 @@ export class Row {
     this.state = el('span.sr');
     this.head = el('header.line');
     this.main = el('div.main', this.head);
-    this.node = el('article.entry', { test: 'entry', tabindex: '-1', data: { n: entry.n, kind: entry.kind } }, this.gutter, this.main);
+    this.node = el(
+      'article.entry',
+      { test: 'entry', tabindex: '-1', data: { n: entry.n, kind: entry.kind } },
+      this.gutter,
+      this.main,
+    );
     this.build(entry);
     this.update(entry);
   }
 
   build(entry) {
     this.fold = button('.fold', 'fold', () => this.page.fold(entry.n), mark('chevron'), spoken('Fold'));
-    const tools = el('span.tools',
+    const tools = el(
+      'span.tools',
       tool('copy', 'Copy', () => this.page.copy(this.entry, this.node)),
-      tool('raw', 'Native record', () => this.page.raw(this.entry)));
+      tool('raw', 'Native record', () => this.page.raw(this.entry)),
+    );
     add(this.gutter, mark(entry.kind));
     add(this.head, this.fold, this.state, this.title, this.label, this.time, tools);
     this.title.addEventListener('click', (event) => this.clicked(event));
@@ -102,6 +109,7 @@ export class Row {
     this.drawn += html;
     if (this.tail) safe(this.tail.node, html, 'beforebegin');
     else safe(this.body, html);
+    if (/<(pre|input)/.test(html)) ease(this.body);
   }
 
   grow(words) {
@@ -169,6 +177,13 @@ export class Row {
       this.ask = undefined;
     }
   }
+}
+
+// What screen readers and keyboards need beside the HTML: ticks have names, long boxes can be scrolled.
+function ease(body) {
+  for (const tick of body.querySelectorAll('input:not([aria-label])'))
+    tick.setAttribute('aria-label', tick.checked ? 'done' : 'to do');
+  for (const box of body.querySelectorAll('pre:not([tabindex])')) if (box.textContent.length > 600) box.tabIndex = 0;
 }
 
 function tool(name, words, act) {

@@ -29,7 +29,11 @@ class SessionPage {
   }
 
   load() {
-    return load(this.stage, () => get(this.address), (page) => this.show(page));
+    return load(
+      this.stage,
+      () => get(this.address),
+      (page) => this.show(page),
+    );
   }
 
   // Too much was missed: the entries are read again, and the reader stays where he is.
@@ -44,7 +48,10 @@ class SessionPage {
     this.body = el('div.transcript');
     this.facts = new Facts(this.id, () => this.transcript);
     this.composer = new Composer(this.id);
-    fill(this.stage, el('div.session', { test: 'session', data: { id: this.id } }, this.facts.node, this.body, this.composer.node));
+    fill(
+      this.stage,
+      el('div.session', { test: 'session', data: { id: this.id } }, this.facts.node, this.body, this.composer.node),
+    );
   }
 
   show(page) {
@@ -141,7 +148,11 @@ class SessionPage {
   // A key for what is asked: in the entry that has the focus, else for the oldest.
   press(key) {
     const focused = document.activeElement?.closest?.('.entry')?.querySelector('.ask');
-    const form = focused ?? this.asks().map((entry) => this.transcript.list.rows.get(entry.n)?.ask).find(Boolean);
+    const form =
+      focused ??
+      this.asks()
+        .map((entry) => this.transcript.list.rows.get(entry.n)?.ask)
+        .find(Boolean);
     return form?.press(key) ?? false;
   }
 

@@ -7,7 +7,10 @@ const PATIENCE = 150;
 
 // Shows that something loads, unless it is there soon. Returns what ends it.
 export function loading(place, words = 'Loading…') {
-  const timer = setTimeout(() => fill(place, el('p.state.quiet', { test: 'loading', role: 'status' }, words)), PATIENCE);
+  const timer = setTimeout(
+    () => fill(place, el('p.state.quiet', { test: 'loading', role: 'status' }, words)),
+    PATIENCE,
+  );
   return () => clearTimeout(timer);
 }
 
@@ -31,7 +34,10 @@ export function failed(place, problem, retry) {
   const again = retry && button('', 'retry', retry, 'Try again');
   const hint = problem.hint && el('p.quiet', problem.hint);
   const name = problem.status === 404 ? 'Not found' : 'That did not work';
-  return fill(place, el('section.state', { test: 'error', role: 'alert' }, el('h1', name), el('p', problem.message), hint, again));
+  return fill(
+    place,
+    el('section.state', { test: 'error', role: 'alert' }, el('h1', name), el('p', problem.message), hint, again),
+  );
 }
 
 export function empty(place, words, ...more) {
@@ -42,8 +48,20 @@ export function empty(place, words, ...more) {
 export function signedOut(place) {
   document.body.classList.add('outside');
   const code = (words) => el('code', words);
-  return fill(place, el('section.state', { test: 'signed-out', role: 'alert' }, el('h1', 'You are signed out'),
-    add(el('p'), 'Open the link that ', code('switchboard serve'), ' printed when it started. It signs this browser in.'),
-    add(el('p.quiet'), 'Programs send the token, which ', code('switchboard token'), ' prints.'),
-    button('', 'retry', () => location.reload(), 'Try again')));
+  return fill(
+    place,
+    el(
+      'section.state',
+      { test: 'signed-out', role: 'alert' },
+      el('h1', 'You are signed out'),
+      add(
+        el('p'),
+        'Open the link that ',
+        code('switchboard serve'),
+        ' printed when it started. It signs this browser in.',
+      ),
+      add(el('p.quiet'), 'Programs send the token, which ', code('switchboard token'), ' prints.'),
+      button('', 'retry', () => location.reload(), 'Try again'),
+    ),
+  );
 }

@@ -14,11 +14,21 @@ export class Transcript {
   constructor(place, address, session) {
     Object.assign(this, { address, session, folds: new Map(), cursor: -1, unseen: 0 });
     this.entries = new Entries(address, { arrived: (ns) => this.arrived(ns), failed: refuse });
-    this.scroller = el('div.entries', { test: 'entries', tabindex: '0', role: 'feed', 'aria-label': 'What happened', 'aria-busy': 'false' });
+    this.scroller = el('div.entries', {
+      test: 'entries',
+      tabindex: '0',
+      role: 'feed',
+      'aria-label': 'What happened',
+      'aria-busy': 'false',
+    });
     this.latest = button('.latest', 'latest', () => this.toEnd());
     this.latest.hidden = true;
     fill(place, this.scroller, this.latest);
-    this.list = new List({ scroller: this.scroller, draw: (n, height) => this.draw(n, height), moved: (near) => this.moved(near) });
+    this.list = new List({
+      scroller: this.scroller,
+      draw: (n, height) => this.draw(n, height),
+      moved: (near) => this.moved(near),
+    });
     this.scroller.dataset.diff = recall('diff', innerWidth > 1100 ? 'side' : 'inline');
     this.ticker = setInterval(() => this.tick(), 1000);
   }
@@ -73,7 +83,10 @@ export class Transcript {
 
   isHidden(entry) {
     const parent = this.entries.get(entry.parent);
-    return (this.folds.get(entry.parent) ?? parent?.fold ?? false) || Boolean(parent?.parent != null && this.isHidden(parent));
+    return (
+      (this.folds.get(entry.parent) ?? parent?.fold ?? false) ||
+      Boolean(parent?.parent != null && this.isHidden(parent))
+    );
   }
 
   fold(n) {
@@ -136,8 +149,13 @@ export class Transcript {
     const focused = document.activeElement?.closest?.('.entry')?.dataset.n;
     const { heights } = this.list;
     let n = focused ? Number(focused) : this.cursor;
-    if (!this.list.rows.has(n)) n = by > 0 ? this.list.anchor() - 1 : Math.min(this.list.heights.length, this.list.heights.at(this.scroller.scrollTop + this.list.view) + 1);
-    do n += by; while (n >= 0 && n < heights.length && heights.get(n) === 0);
+    if (!this.list.rows.has(n))
+      n =
+        by > 0
+          ? this.list.anchor() - 1
+          : Math.min(this.list.heights.length, this.list.heights.at(this.scroller.scrollTop + this.list.view) + 1);
+    do n += by;
+    while (n >= 0 && n < heights.length && heights.get(n) === 0);
     if (n >= 0 && n < heights.length) this.focus(n);
   }
 
@@ -197,6 +215,14 @@ export class Transcript {
 function rawEvent(event) {
   const { native, ...rest } = event;
   const name = `${event.seq ?? ''} ${event.kind ?? ''}`;
-  const code = (value) => el('pre.code', { tabindex: '0' }, typeof value === 'string' ? value : JSON.stringify(value, null, 1));
-  return el('details', { open: true, test: 'raw-event' }, el('summary', name), native !== undefined && [el('h3', 'As the agent said it'), code(native)], el('h3', 'Event'), code(rest));
+  const code = (value) =>
+    el('pre.code', { tabindex: '0' }, typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+  return el(
+    'details',
+    { open: true, test: 'raw-event' },
+    el('summary', name),
+    native !== undefined && [el('h3', 'As the agent said it'), code(native)],
+    el('h3', 'Event'),
+    code(rest),
+  );
 }

@@ -9,7 +9,16 @@ import { clip, folder, money, short, whole } from './words.js';
 const RANGES = { '7d': '7 days', '30d': '30 days', '90d': '90 days', '365d': 'A year', '': 'All' };
 const MEASURES = { cost: 'Cost', tokens: 'Tokens' };
 const STACKS = { model: 'by model', agent: 'by agent' };
-const TABLES = { day: 'Day', week: 'Week', month: 'Month', agent: 'Agent', model: 'Model', project: 'Project', session: 'Session', tool: 'Tool' };
+const TABLES = {
+  day: 'Day',
+  week: 'Week',
+  month: 'Month',
+  agent: 'Agent',
+  model: 'Model',
+  project: 'Project',
+  session: 'Session',
+  tool: 'Tool',
+};
 
 export function open(stage, _, query) {
   new UsagePage(stage, query);
@@ -18,11 +27,31 @@ export function open(stage, _, query) {
 class UsagePage {
   constructor(stage, query) {
     const said = (name, otherwise) => query.get(name) ?? otherwise;
-    this.chosen = { range: said('range', '30d'), measure: said('measure', 'cost'), stack: said('stack', 'model'), by: said('by', 'day') };
+    this.chosen = {
+      range: said('range', '30d'),
+      measure: said('measure', 'cost'),
+      stack: said('stack', 'model'),
+      by: said('by', 'day'),
+    };
     this.body = el('div.usage');
-    const pick = (name, words, values) => select(name, words, Object.entries(values), this.chosen[name], (value) => this.choose(name, value));
+    const pick = (name, words, values) =>
+      select(name, words, Object.entries(values), this.chosen[name], (value) => this.choose(name, value));
     this.csv = el('a.button', { test: 'csv', download: 'usage.csv' }, 'CSV');
-    fill(stage, el('header.page-head', el('h1', 'Usage'), el('div.filters', pick('range', 'Range', RANGES), pick('measure', 'What is shown', MEASURES), pick('stack', 'Stacked', STACKS), this.csv)), this.body);
+    fill(
+      stage,
+      el(
+        'header.page-head',
+        el('h1', 'Usage'),
+        el(
+          'div.filters',
+          pick('range', 'Range', RANGES),
+          pick('measure', 'What is shown', MEASURES),
+          pick('stack', 'Stacked', STACKS),
+          this.csv,
+        ),
+      ),
+      this.body,
+    );
     this.tableBy = pick('by', 'Table by', TABLES);
     this.load();
   }
@@ -41,12 +70,21 @@ class UsagePage {
   }
 
   load() {
-    return load(this.body, () => this.ask(), (data) => this.show((this.data = data)));
+    return load(
+      this.body,
+      () => this.ask(),
+      (data) => this.show((this.data = data)),
+    );
   }
 
   async ask() {
     const ask = (more) => get('/api/usage', this.query(more));
-    const [days, models, projects, agents] = await Promise.all([ask({ by: 'day', breakdown: true }), ask({ by: 'model', order: 'cost' }), ask({ by: 'project', order: 'cost', limit: 12 }), ask({ by: 'agent' })]);
+    const [days, models, projects, agents] = await Promise.all([
+      ask({ by: 'day', breakdown: true }),
+      ask({ by: 'model', order: 'cost' }),
+      ask({ by: 'project', order: 'cost', limit: 12 }),
+      ask({ by: 'agent' }),
+    ]);
     const series = this.chosen.stack === 'agent' ? await this.byAgent(agents.rows) : byModel(days.rows);
     return { days, models, projects, agents, series };
   }
@@ -63,20 +101,49 @@ class UsagePage {
     const words = measure === 'cost' ? money : short;
     const what = MEASURES[measure];
     this.table = el('div.table');
-    fill(this.body, this.totals(days), this.unpriced(days),
-      panel(`${what} by day`, dayChart({ name: 'day', days: everyDay(days.rows.map((row) => row.key)), series, value, words })),
-      el('div.panels',
+    fill(
+      this.body,
+      this.totals(days),
+      this.unpriced(days),
+      panel(
+        `${what} by day`,
+        dayChart({ name: 'day', days: everyDay(days.rows.map((row) => row.key)), series, value, words }),
+      ),
+      el(
+        'div.panels',
         panel(`${what} by model`, barChart({ name: 'model', rows: models.rows, value, words })),
         panel(`${what} by agent`, barChart({ name: 'agent', rows: agents.rows, value, words })),
-        panel(`${what} by project`, barChart({ name: 'project', rows: projects.rows, value, words, label: (key) => folder(key) || key }))),
-      el('section.panel', el('div.row', el('h2', 'Table'), el('span.grow'), this.tableBy), this.table));
+        panel(
+          `${what} by project`,
+          barChart({ name: 'project', rows: projects.rows, value, words, label: (key) => folder(key) || key }),
+        ),
+      ),
+      el('section.panel', el('div.row', el('h2', 'Table'), el('span.grow'), this.tableBy), this.table),
+    );
     return this.loadTable();
   }
 
   totals({ total }) {
-    const figure = (name, number, words = short) => el('div.figure', { test: 'total', data: { name }, title: whole(number) }, el('b', words(number ?? 0)), el('span', name));
-    const tokens = [['tokens', 'total'], ['input', 'input'], ['output', 'output'], ['cache read', 'cacheRead'], ['cache written', 'cacheWrite']];
-    return el('div.figures', figure('cost', total.costUsd, money), tokens.map(([name, field]) => figure(name, total[`${field}Tokens`])), figure('replies', total.replies));
+    const figure = (name, number, words = short) =>
+      el(
+        'div.figure',
+        { test: 'total', data: { name }, title: whole(number) },
+        el('b', words(number ?? 0)),
+        el('span', name),
+      );
+    const tokens = [
+      ['tokens', 'total'],
+      ['input', 'input'],
+      ['output', 'output'],
+      ['cache read', 'cacheRead'],
+      ['cache written', 'cacheWrite'],
+    ];
+    return el(
+      'div.figures',
+      figure('cost', total.costUsd, money),
+      tokens.map(([name, field]) => figure(name, total[`${field}Tokens`])),
+      figure('replies', total.replies),
+    );
   }
 
   unpriced({ unpriced, pricesOf }) {
@@ -87,7 +154,15 @@ class UsagePage {
   loadTable() {
     const { by } = this.chosen;
     this.csv.href = path('/api/usage', this.query({ by, format: 'csv' }));
-    return load(this.table, () => get('/api/usage', this.query({ by, limit: 200, order: by === 'day' || by === 'week' || by === 'month' ? 'recent' : 'cost' })), ({ rows, total }) => fill(this.table, usageTable(TABLES[by], rows, total)));
+    return load(
+      this.table,
+      () =>
+        get(
+          '/api/usage',
+          this.query({ by, limit: 200, order: by === 'day' || by === 'week' || by === 'month' ? 'recent' : 'cost' }),
+        ),
+      ({ rows, total }) => fill(this.table, usageTable(TABLES[by], rows, total)),
+    );
   }
 }
 
@@ -110,14 +185,43 @@ function everyDay(keys) {
   const sorted = [...keys].sort();
   const days = [];
   const end = Date.parse(sorted[sorted.length - 1]);
-  for (let day = Date.parse(sorted[0]); day <= end && days.length < 3700; day += 86_400_000) days.push(new Date(day).toISOString().slice(0, 10));
+  for (let day = Date.parse(sorted[0]); day <= end && days.length < 3700; day += 86_400_000)
+    days.push(new Date(day).toISOString().slice(0, 10));
   return days;
 }
 
 function usageTable(name, rows, total) {
-  const cells = (row) => [whole(row.inputTokens), whole(row.outputTokens), whole(row.cacheReadTokens), whole(row.cacheWriteTokens), whole(row.totalTokens), whole(row.replies), money(row.costUsd ?? 0)];
-  const line = (row, tag) => el('tr', el('th', { scope: 'row', title: row.key }, clip(row.key, 80)), cells(row).map((words) => el(tag, null, words)));
-  return el('table.numbers', { test: 'usage-table' },
-    el('thead', el('tr', [name, 'Input', 'Output', 'Cache read', 'Cache written', 'Tokens', 'Replies', 'Cost'].map((words) => el('th', { scope: 'col' }, words)))),
-    el('tbody', rows.map((row) => line(row, 'td'))), el('tfoot', line({ ...total, key: 'Total' }, 'td')));
+  const cells = (row) => [
+    whole(row.inputTokens),
+    whole(row.outputTokens),
+    whole(row.cacheReadTokens),
+    whole(row.cacheWriteTokens),
+    whole(row.totalTokens),
+    whole(row.replies),
+    money(row.costUsd ?? 0),
+  ];
+  const line = (row, tag) =>
+    el(
+      'tr',
+      el('th', { scope: 'row', title: row.key }, clip(row.key, 80)),
+      cells(row).map((words) => el(tag, null, words)),
+    );
+  return el(
+    'table.numbers',
+    { test: 'usage-table' },
+    el(
+      'thead',
+      el(
+        'tr',
+        [name, 'Input', 'Output', 'Cache read', 'Cache written', 'Tokens', 'Replies', 'Cost'].map((words) =>
+          el('th', { scope: 'col' }, words),
+        ),
+      ),
+    ),
+    el(
+      'tbody',
+      rows.map((row) => line(row, 'td')),
+    ),
+    el('tfoot', line({ ...total, key: 'Total' }, 'td')),
+  );
 }

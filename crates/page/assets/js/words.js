@@ -33,7 +33,10 @@ export function span(ms) {
   return hours < 24 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
-export const ticking = (ms) => span(Math.max(0, Math.floor(ms / 1000)) * 1000).replace('0 ms', '0 s').replace('.0 s', ' s');
+export const ticking = (ms) =>
+  span(Math.max(0, Math.floor(ms / 1000)) * 1000)
+    .replace('0 ms', '0 s')
+    .replace('.0 s', ' s');
 
 export function ago(time) {
   if (!time) return '';
@@ -49,15 +52,28 @@ export const moment = (time) => (time ? FULL.format(new Date(time)) : '');
 
 // Characters that one does not see (controls, marks that turn the direction of text) are shown by number: nobody is
 // asked about something that looks like something else.
-export const plain = (words) => words.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
+export const plain = (words) =>
+  words.replace(
+    /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`,
+  );
 
 // The beginning of a text of any length, on one line.
 export function clip(words, most = 300) {
-  const line = plain(String(words ?? '').slice(0, most * 2).replace(/\s+/g, ' ').trim());
+  const line = plain(
+    String(words ?? '')
+      .slice(0, most * 2)
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
-export const folder = (path) => String(path ?? '').split('/').filter(Boolean).pop() ?? '/';
+export const folder = (path) =>
+  String(path ?? '')
+    .split('/')
+    .filter(Boolean)
+    .pop() ?? '/';
 
 export const COLUMNS = {
   waiting: 'Needs you',
@@ -77,9 +93,21 @@ export function elapsed(card, now = Date.now()) {
 }
 
 export const KINDS = {
-  turn: 'Turn', user: 'Message', answer: 'Answer', reasoning: 'Reasoning', command: 'Command', change: 'Change',
-  tool: 'Tool', mcp: 'MCP', search: 'Search', plan: 'Plan', subagent: 'Subagent', request: 'Request',
-  notice: 'Notice', session: 'Session', unknown: 'Unknown',
+  turn: 'Turn',
+  user: 'Message',
+  answer: 'Answer',
+  reasoning: 'Reasoning',
+  command: 'Command',
+  change: 'Change',
+  tool: 'Tool',
+  mcp: 'MCP',
+  search: 'Search',
+  plan: 'Plan',
+  subagent: 'Subagent',
+  request: 'Request',
+  notice: 'Notice',
+  session: 'Session',
+  unknown: 'Unknown',
 };
 
 export const APPROVAL = {
