@@ -114,7 +114,8 @@ impl Live {
     fn prompt(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         self.nobody_answers(scribe);
         self.over = false;
-        let text = fields.string("text").unwrap_or_default();
+        let script = fields.string("text").unwrap_or_default();
+        let text = Verb::asked(&script).to_owned();
         scribe.turn_started(TurnStarted { prompt: Some(text.clone()), ..TurnStarted::default() });
         let id = self.next_id("message", scribe);
         scribe.item_completed(&id, Item::new(UserMessage::text(text)));

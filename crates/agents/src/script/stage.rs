@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use switchboard_event::{
-    AgentMessage, Call, CallKind, Command, Details, EndReason, ErrorCode, Fault, Field, FileChange, FileOp, Id, Item,
-    Level, Location, Notice, Plan, Reasoning, Status, Subagent, Topic, raw,
+    AgentMessage, Call, CallKind, Command, Details, EndReason, ErrorCode, Fault, Field, FileChange, FileOp, Id, Info,
+    Item, Level, Location, Notice, Plan, Reasoning, Status, Subagent, Topic, raw,
 };
 
 use super::{
@@ -35,6 +35,7 @@ impl Live {
             scribe.item_closed(&id, Status::Completed);
         }
         match verb {
+            Verb::Title(title) => scribe.info(Info { title: Some((*title).to_owned()), ..Info::default() }),
             Verb::Text(text) => self.say(text, scribe),
             Verb::Think(text) => self.think(text, scribe),
             Verb::Say(text) => self.say(text, scribe),

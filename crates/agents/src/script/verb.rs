@@ -8,6 +8,8 @@ use super::literal::literal;
 /// What one line asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb<'a> {
+    /// `title WORDS`: what the session is called.
+    Title(&'a str),
     /// `text WORDS`: the agent says them.
     Text(&'a str),
     /// `say LITERAL`: the agent says a text that no line could have.
@@ -115,6 +117,7 @@ impl<'a> Verb<'a> {
         let line = line.trim_start();
         let (verb, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match verb {
+            "title" => Self::Title(rest.trim()),
             "text" => Self::Text(rest),
             "think" => Self::Think(rest),
             "say" => whole(rest).map_or(Self::Unknown(line), Self::Say),
@@ -136,6 +139,15 @@ impl<'a> Verb<'a> {
             "raw" => Self::Raw(rest.trim()),
             _ if verb.starts_with('#') => Self::Remark,
             _ => Self::Unknown(line),
+        }
+    }
+
+    /// What a person would have asked for in place of this script: its title, if it begins with one.
+    #[must_use]
+    pub fn asked(script: &'a str) -> &'a str {
+        match script.lines().next().map(Self::parse) {
+            Some(Self::Title(title)) => title,
+            _ => script,
         }
     }
 
@@ -249,12 +261,19 @@ mod tests {
             ("mcp files read => \"x\"", Verb::Mcp { server: "files", tool: "read", output: "x".to_owned() }),
             ("mcp files", Verb::Unknown("mcp files")),
             ("burst many", Verb::Unknown("burst many")),
+            ("title A fix", Verb::Title("A fix")),
             ("crash", Verb::Crash),
             ("# a remark", Verb::Remark),
             ("dance wildly", Verb::Unknown("dance wildly")),
         ] {
             assert_eq!(Verb::parse(line), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn a_title_stands_for_the_script() {
+        assert_eq!(Verb::asked("title A fix\ntext done"), "A fix");
+        assert_eq!(Verb::asked("text done\ntitle A fix"), "text done\ntitle A fix");
     }
 
     #[test]

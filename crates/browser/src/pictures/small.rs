@@ -8,6 +8,9 @@ use color_quant::NeuQuant;
 /// So many colours a palette can have.
 const COLOURS: usize = 256;
 
+/// One of so many pixels is looked at to choose colours: screens repeat themselves.
+const SAMPLE: i32 = 10;
+
 /// The same picture with a palette.
 pub fn png(whole: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut decoder = png::Decoder::new(Cursor::new(whole));
@@ -37,7 +40,7 @@ fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
         let next = known.len();
         known.entry(pixel).or_insert(next);
         if known.len() > COLOURS {
-            let quantizer = NeuQuant::new(1, COLOURS, pixels);
+            let quantizer = NeuQuant::new(SAMPLE, COLOURS, pixels);
             let mut nearest: HashMap<&[u8], u8> = HashMap::new();
             let index = |pixel| *nearest.entry(pixel).or_insert_with(|| byte(quantizer.index_of(pixel)));
             return (quantizer.color_map_rgb(), pixels.chunks_exact(4).map(index).collect());
