@@ -34,7 +34,7 @@ pub struct Search {
     /// What to search for
     #[arg(value_name = "WORDS", required = true)]
     words: Vec<String>,
-    /// It is a regular expression
+    /// It is a regular expression, whatever the case; (?-i) minds it
     #[arg(long, short = 'e')]
     regex: bool,
     /// In what: what people said, what agents said, tools with what they were given and gave back, thoughts
@@ -81,6 +81,7 @@ impl Within {
 pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
+    args.check()?;
     let (library, report) = place.current(Depth::All)?;
     let query = Query {
         words: args.query(),
@@ -103,6 +104,15 @@ pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
 }
 
 impl Search {
+    /// There must be something to search for: more than what makes phrases and beginnings of words.
+    fn check(&self) -> Result<(), Failure> {
+        let is_something = |c: char| !c.is_whitespace() && (self.regex || !"\"*".contains(c));
+        if self.words.iter().any(|word| word.contains(is_something)) {
+            return Ok(());
+        }
+        Err(Failure::BadValue { option: "WORDS", cause: "there is nothing to search for".to_owned() })
+    }
+
     /// What was typed: a shell has taken quotation marks away, so that an argument of several words is a phrase.
     fn query(&self) -> Words {
         if self.regex {

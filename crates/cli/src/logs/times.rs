@@ -14,6 +14,11 @@ pub fn zone(name: Option<&str>) -> Result<TimeZone, Failure> {
     }
 }
 
+/// One time, as an option gave it: where it begins.
+pub fn at(option: &'static str, text: &str, zone: &TimeZone) -> Result<Timestamp, Failure> {
+    when::moment(text, zone, host::now()).map(|moment| moment.from).map_err(|bad| wrong(option, &bad))
+}
+
 /// From when (that is in it) to when (that is not).
 pub fn between(
     since: Option<&str>,

@@ -65,6 +65,11 @@ impl<'a> Pen<'a> {
         Self { format, redactor, no_raw, zone, dialect, columns: columns(dialect) }
     }
 
+    /// Its figures are there to be added up over all sessions. A page is read by itself.
+    pub fn adds_up(&self) -> bool {
+        matches!(self.format, Format::Trace | Format::Csv)
+    }
+
     /// Writes a session, the first of its file or one behind others.
     pub fn session(
         &self,
@@ -114,7 +119,10 @@ impl<'a> Pen<'a> {
     }
 
     fn story(&self, session: &Session, events: &[Event]) -> Story {
-        let (title, about) = (about::title(session), about::facts(session, &self.zone));
+        // A title is cut where its secrets are out already, so that no part of one is left.
+        let title = about::whole_title(session);
+        let title = about::cut(&self.redactor.map_or(Cow::Borrowed(title), |redactor| redactor.text(title)));
+        let about = about::facts(session, &self.zone);
         let mut story = Story { title, about, ..Story::of(events) };
         if let Some(redactor) = self.redactor {
             story.redact(redactor);

@@ -1,12 +1,15 @@
 //! `switchboard logs export`: sessions for other programs and for other people, without the secrets in them.
 
+mod counted;
 mod format;
+mod part;
 mod target;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_agents::Depth;
+use switchboard_event::Timestamp;
 use switchboard_logs::{Filter, Library, Session, export::Redactor};
 
 use super::{
@@ -16,6 +19,7 @@ use super::{
     show,
 };
 use crate::{failure::Failure, sessions::say, view::figures::count};
+use counted::Counted;
 use format::{Format, Pen};
 use target::Target;
 
@@ -56,8 +60,9 @@ pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
     if sessions.is_empty() {
         return if report.files == 0 { place.say_nothing_found() } else { Err(none()) };
     }
-    // The first that happened comes first, as in a diary.
+    // The first that began comes first, as in a diary: what others copied from it is counted there.
     sessions.reverse();
+    sessions.sort_by_key(|session| session.facts.began.map_or((true, Timestamp::default()), |began| (false, began)));
     let target = Target::of(args.output.as_deref(), args.format, sessions.len())?;
     let redactor = if args.no_redact { None } else { Some(Redactor::new()?) };
     let pen = Pen::new(args.format, redactor.as_ref(), args.no_raw, zone);
@@ -81,8 +86,12 @@ fn write(
     pen: &Pen<'_>,
     mut target: Target,
 ) -> Result<Option<PathBuf>, Failure> {
+    let mut counted = Counted::default();
     for (number, session) in sessions.iter().enumerate() {
-        let (events, _) = show::events(library, session)?;
+        let (mut events, _) = show::events(library, session)?;
+        if pen.adds_up() {
+            counted.once(&mut events);
+        }
         let is_first = number == 0 || target.is_folder();
         pen.session(session, events, is_first, target.begin(session)?).map_err(Failure::Output)?;
     }

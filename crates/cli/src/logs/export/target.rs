@@ -1,15 +1,17 @@
-//! Where an export goes: standard output, one file, or a folder with a file for each session. A file takes its place when
-//! it is whole, so that nobody reads half of one.
+//! Where an export goes: standard output, one file, or a folder with a file for each session.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufWriter, Stdout, Write},
     path::{Path, PathBuf},
 };
 
 use switchboard_logs::Session;
 
-use super::format::Format;
+use super::{
+    format::Format,
+    part::{Part, failed},
+};
 use crate::failure::Failure;
 
 /// Where to.
@@ -27,13 +29,6 @@ pub enum Target {
         /// The one that is being written.
         part: Option<Part>,
     },
-}
-
-/// A file that is not yet whole.
-pub struct Part {
-    path: PathBuf,
-    temporary: PathBuf,
-    out: BufWriter<File>,
 }
 
 impl Target {
@@ -65,12 +60,12 @@ impl Target {
     pub fn begin(&mut self, session: &Session) -> Result<&mut dyn Write, Failure> {
         match self {
             Self::Stdout(out) => Ok(out),
-            Self::File(part) => Ok(&mut part.out),
+            Self::File(part) => Ok(part.out()),
             Self::Folder { folder, extension, part } => {
                 if let Some(part) = part.take() {
                     part.finish()?;
                 }
-                Ok(&mut part.insert(Part::new(folder.join(name(session, extension)))?).out)
+                Ok(part.insert(Part::new(folder.join(name(session, extension)))?).out())
             }
         }
     }
@@ -86,26 +81,6 @@ impl Target {
             }
         }
     }
-}
-
-impl Part {
-    fn new(path: PathBuf) -> Result<Self, Failure> {
-        let mut temporary = path.clone().into_os_string();
-        temporary.push(".part");
-        let temporary = PathBuf::from(temporary);
-        let file = File::create(&temporary).map_err(|cause| failed(&path, &cause))?;
-        Ok(Self { path, temporary, out: BufWriter::new(file) })
-    }
-
-    fn finish(mut self) -> Result<PathBuf, Failure> {
-        let done = self.out.flush().and_then(|()| fs::rename(&self.temporary, &self.path));
-        done.map_err(|cause| failed(&self.path, &cause))?;
-        Ok(self.path)
-    }
-}
-
-fn failed(path: &Path, cause: &io::Error) -> Failure {
-    Failure::Refused(format!("cannot write {}: {cause}", path.display()))
 }
 
 /// The day, the agent and the id: names that sort by time. Ids come from logs, so only what is harmless in a name stays.

@@ -84,7 +84,7 @@ pub fn sessions(library: &Library, filter: &Filter, text: Option<&str>) -> Resul
 fn remark(place: &Place, library: &Library, shown: usize, all: usize) -> Result<(), Failure> {
     match shown {
         0 if all == 0 && library.sessions(&Filter::default())?.is_empty() => place.say_nothing_found()?,
-        0 => say("no such session"),
+        0 if all == 0 => say("no such session"),
         _ if shown < all => say(&format!("… and {} older: --limit N or --all lists more", all - shown)),
         _ => {}
     }

@@ -36,12 +36,21 @@ pub fn facts(session: &Session, zone: &TimeZone) -> Vec<(&'static str, String)> 
     ]
 }
 
-/// What it is called: its title, else what it began with.
+/// What it is called, cut to what fits.
 pub fn title(session: &Session) -> String {
+    cut(whole_title(session))
+}
+
+/// As much of a title as fits.
+pub fn cut(title: &str) -> String {
+    title.chars().take(120).collect()
+}
+
+/// What it is called: its title, else what it began with.
+pub fn whole_title(session: &Session) -> &str {
     let said = |text: &&String| !text.trim().is_empty();
     let title = session.facts.title.as_ref().filter(said).or(session.facts.prompt.as_ref().filter(said));
-    let first = title.and_then(|title| title.trim().lines().next()).unwrap_or(&session.id);
-    first.chars().take(120).collect()
+    title.and_then(|title| title.trim().lines().next()).unwrap_or(&session.id)
 }
 
 /// The lines above a transcript.

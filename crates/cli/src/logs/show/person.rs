@@ -33,7 +33,7 @@ pub enum From {
 impl From {
     /// What was typed.
     pub fn typed(turn: Option<u32>, at: Option<&str>, zone: &TimeZone) -> Result<Self, Failure> {
-        let time = times::between(at, None, zone)?.0;
+        let time = at.map(|at| times::at("--at", at, zone)).transpose()?;
         Ok(time.map(Self::Time).or(turn.map(Self::Turn)).unwrap_or(Self::Start))
     }
 

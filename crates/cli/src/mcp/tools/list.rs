@@ -21,6 +21,7 @@ pub const TOOL: Looking = Looking {
 
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct List {
     /// Only in folders whose path has this text in it, such as the name of a repository.
     project: Option<String>,
@@ -34,6 +35,8 @@ struct List {
     since: Option<String>,
     /// Only up to this time; a day is in it as a whole.
     until: Option<String>,
+    /// The time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; the system's if not given.
+    timezone: Option<String>,
     /// So many at most.
     #[schemars(range(min = 1, max = 100), extend("default" = 20))]
     limit: Option<u32>,
@@ -43,13 +46,14 @@ struct List {
 }
 
 fn list(archive: &Archive, value: Value) -> Result<Reply, Failure> {
-    let List { project, agent, model, text, since, until, limit, offset } = given(value)?;
+    let List { project, agent, model, text, since, until, timezone, limit, offset } = given(value)?;
     let said = Said {
         agent: agent.as_deref(),
         project: project.as_deref(),
         model: model.as_deref(),
         since: since.as_deref(),
         until: until.as_deref(),
+        timezone: timezone.as_deref(),
     };
     let (filter, limit) = (said.filter()?, count(limit, 20, 100));
     let offset = usize::try_from(offset.unwrap_or(0)).unwrap_or(0);

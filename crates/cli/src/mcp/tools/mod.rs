@@ -7,6 +7,7 @@ mod usage;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use rmcp::model::JsonObject;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
@@ -70,9 +71,16 @@ struct Said<'a> {
     model: Option<&'a str>,
     since: Option<&'a str>,
     until: Option<&'a str>,
+    timezone: Option<&'a str>,
 }
 
 impl Said<'_> {
+    /// The time zone that was named, else the system's.
+    fn zone(&self) -> Result<TimeZone, Failure> {
+        let name = self.timezone.filter(|name| !name.is_empty());
+        name.map_or_else(|| Ok(host::zone()), |name| when::zone(name).map_err(|no| bad("timezone", no.to_string())))
+    }
+
     /// What it means.
     fn filter(&self) -> Result<Filter, Failure> {
         let agents: Vec<String> = self.agent.filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect();
@@ -83,8 +91,7 @@ impl Said<'_> {
                 format!("`{unknown}` is no agent that leaves logs; there are {}", known.join(", ")),
             ));
         }
-        let (zone, now) = (host::zone(), host::now());
-        let between = when::between(self.since, self.until, &zone, now);
+        let between = when::between(self.since, self.until, &self.zone()?, host::now());
         let (since, until) = between.map_err(|error| bad("since, until", error.to_string()))?;
         let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(Filter { agents, project: owned(self.project), model: owned(self.model), since, until, ..Filter::default() })

@@ -23,10 +23,11 @@ pub const TOOL: Looking = Looking {
 
 /// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Search {
     /// The words, `"phrases"` and `beginnings*`; or a regular expression, with `regex`.
     query: String,
-    /// `query` is a regular expression.
+    /// `query` is a regular expression; it does not mind the case unless it says `(?-i)`.
     #[schemars(extend("default" = false))]
     regex: Option<bool>,
     /// Only in passages of these kinds.
@@ -42,6 +43,8 @@ struct Search {
     since: Option<String>,
     /// Only up to this time; a day is in it as a whole.
     until: Option<String>,
+    /// The time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; the system's if not given.
+    timezone: Option<String>,
     /// So many at most.
     #[schemars(range(min = 1, max = 50), extend("default" = 10))]
     limit: Option<u32>,
@@ -54,8 +57,9 @@ fn kind_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 
 fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     let search: Search = given(value)?;
-    if search.query.trim().is_empty() {
-        return Err(bad("query", "it is empty"));
+    let is_regex = search.regex == Some(true);
+    if !search.query.contains(|c: char| !c.is_whitespace() && (is_regex || !"\"*".contains(c))) {
+        return Err(bad("query", "there is nothing to search for in it"));
     }
     let said = Said {
         agent: search.agent.as_deref(),
@@ -63,8 +67,9 @@ fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         model: None,
         since: search.since.as_deref(),
         until: search.until.as_deref(),
+        timezone: search.timezone.as_deref(),
     };
-    let words = if search.regex == Some(true) { Words::Regex } else { Words::Plain };
+    let words = if is_regex { Words::Regex } else { Words::Plain };
     let mut query = Query {
         words: words(search.query),
         kinds: kinds(search.kinds.as_deref().unwrap_or_default())?,
@@ -98,7 +103,7 @@ fn shown(hit: &Hit, redactor: &Redactor) -> Value {
         "at": hit.at,
         "kind": hit.kind.name(),
         "tool": hit.tool,
-        "snippet": short(&redactor.text(&hit.snippet), 600),
+        "snippet": short(&redactor.piece(&hit.snippet), 600),
         "machine": hit.machine,
     });
     if let Some(fields) = shown.as_object_mut() {

@@ -8,7 +8,7 @@ use switchboard_logs::{
     export::{Redactor, Story, kept},
 };
 
-use super::{Looking, Reply, given, schema, short};
+use super::{Looking, Reply, bad, given, schema, short};
 use crate::{
     failure::Failure,
     mcp::{archive::Archive, story},
@@ -27,6 +27,7 @@ pub const TOOL: Looking = Looking {
 
 /// What to show.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Show {
     /// The session: its id, the beginning of it, or `last`, which is usually the one that you are in.
     session: String,
@@ -56,18 +57,24 @@ fn show(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         };
         Ok((session, Story::of(&events), is_kept))
     })?;
-    story.redact(&Redactor::new()?);
+    let redactor = Redactor::new()?;
+    story.redact(&redactor);
+    let last = story.turns.iter().map(|turn| turn.number).max().unwrap_or(0);
+    if let Some(turn) = show.turn.filter(|turn| *turn > last) {
+        return Err(bad("turn", format!("there is no turn {turn}: this session has {last}")));
+    }
     let look = story::Look { thinking: show.thinking == Some(true), full: show.full_output == Some(true) };
-    let text = format!("{}{}", head(&session, is_kept), story::written(&story, show.turn.unwrap_or(0), &look));
+    let text =
+        format!("{}{}", head(&session, is_kept, &redactor), story::written(&story, show.turn.unwrap_or(0), &look));
     let offset = usize::try_from(show.offset.unwrap_or(0)).unwrap_or(0);
     let most = usize::try_from(show.max_chars.unwrap_or(20_000).clamp(1_000, 60_000)).unwrap_or(1_000);
     Ok(Reply::Text(piece(&text, offset, most)))
 }
 
-fn head(session: &Session, is_kept: bool) -> String {
+fn head(session: &Session, is_kept: bool, redactor: &Redactor) -> String {
     let facts = &session.facts;
     let title = facts.title.as_deref().or(facts.prompt.as_deref()).unwrap_or("a session");
-    let mut head = format!("# {}\n\n", short(title, 200).replace('\n', " "));
+    let mut head = format!("# {}\n\n", short(&redactor.text(title), 200).replace('\n', " "));
     let times = [("began", facts.began), ("updated", facts.updated)];
     let times = times.into_iter().filter_map(|(name, at)| Some((name, at?.to_string())));
     let said = [("project", &facts.cwd), ("branch", &facts.branch), ("model", &facts.model)];
@@ -102,7 +109,29 @@ fn piece(text: &str, offset: usize, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::piece;
+    use switchboard_agents::Facts;
+    use switchboard_logs::{Session, export::Redactor};
+
+    use super::{head, piece};
+
+    #[test]
+    fn secrets_in_the_title_are_masked() {
+        let secret = ["ghp", "_a8Fk2LmQ9xZr7TbW4vYc1NdH6sJp3GeU5iKo"].concat();
+        let session = Session {
+            id: "1".to_owned(),
+            agent: "x".to_owned(),
+            machine: None,
+            facts: Facts { title: Some(format!("push with {secret} please")), ..Facts::default() },
+            files: Vec::new(),
+            gone: false,
+            archived: false,
+            bytes: 0,
+            own: None,
+            subagents: Vec::new(),
+        };
+        let head = head(&session, false, &Redactor::new().unwrap());
+        assert!(head.starts_with("# push with [redacted:github-token] please\n"), "{head}");
+    }
 
     #[test]
     fn pieces_are_the_whole() {

@@ -22,6 +22,7 @@ pub const TOOL: Looking = Looking {
 
 /// What to put together.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Wanted {
     /// What replies are put together by.
     #[schemars(schema_with = "by_names")]
@@ -38,6 +39,8 @@ struct Wanted {
     since: Option<String>,
     /// Only up to this time; a day is in it as a whole.
     until: Option<String>,
+    /// The time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; the system's if not given.
+    timezone: Option<String>,
     /// So many rows at most; along time, the last ones.
     #[schemars(range(min = 1, max = 200), extend("default" = 31))]
     limit: Option<u32>,
@@ -55,16 +58,16 @@ fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         model: wanted.model.as_deref(),
         since: wanted.since.as_deref(),
         until: wanted.until.as_deref(),
+        timezone: wanted.timezone.as_deref(),
     };
     let by = wanted.by.as_deref().map_or(Ok(By::Day), str::parse);
     let by: By = by.map_err(|()| bad("by", format!("one of {}", By::ALL.map(By::name).join(", "))))?;
-    let (mut filter, limit) = (said.filter()?, count(wanted.limit, 31, 200));
+    let (mut filter, zone, limit) = (said.filter()?, said.zone()?, count(wanted.limit, 31, 200));
     archive.ask(|library| {
         if let Some(session) = &wanted.session {
             filter.session = Some(library.session(session)?.id);
         }
-        let (zone, now) = (host::zone(), host::now());
-        let prices = library.prices()?;
+        let (now, prices) = (host::now(), library.prices()?);
         let question = Question { by, zone: &zone, now, prices: &prices, breakdown: false };
         let mut used = gathered(&library.ledger(&filter)?, &question);
         let all = used.rows.len();

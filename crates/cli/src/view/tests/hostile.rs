@@ -98,7 +98,7 @@ fn events() -> Vec<Event> {
 }
 
 /// What is left after our own colours are taken away.
-fn obeyed(text: &str) -> Vec<char> {
+fn obeyed(text: &str) -> String {
     let ours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
     let text = ours.iter().fold(text.to_owned(), |text, code| text.replace(code, ""));
     let bad = |c: &char| {
@@ -111,7 +111,7 @@ fn obeyed(text: &str) -> Vec<char> {
 fn nothing_an_agent_says_is_obeyed() {
     for options in [Options::piped(), Options::terminal(40), Options::terminal(400)] {
         let written = shown(&events(), options);
-        assert_eq!(obeyed(&written.all), [], "{options:?}: {:?}", written.all);
+        assert_eq!(obeyed(&written.all), "", "{options:?}: {:?}", written.all);
         let is_cut = options.width == 40;
         assert!(is_cut || written.all.matches("gpj.exe").count() > 40, "the text itself is shown");
     }
@@ -122,7 +122,7 @@ fn nothing_is_obeyed_while_it_runs() {
     let mut view = View::new(Options::terminal(200));
     for event in events() {
         view.event(&event, &mut Output::default());
-        assert_eq!(obeyed(&view.status(std::time::Duration::from_secs(1))), []);
+        assert_eq!(obeyed(&view.status(std::time::Duration::from_secs(1))), "");
     }
 }
 
@@ -131,20 +131,20 @@ fn nothing_is_obeyed_or_hidden_while_asking() {
     let abilities = Abilities { changed_input: true, interrupt: true, ..Abilities::NONE };
     let hidden = RequestOpened { command: Some("rm\u{200b} x".to_owned()), ..request() };
     let mut asking = Asking::new(&hidden, &abilities, &Options::terminal(80));
-    assert_eq!(obeyed(&asking.prompt_text()), []);
+    assert_eq!(obeyed(&asking.prompt_text()), "");
     assert!(asking.prompt_text().contains("rm<U+200B> x"));
     for line in ["e", "", EVIL, "r"] {
         if let crate::view::Step::Again(text) = asking.line(line) {
-            assert_eq!(obeyed(&text), [], "{text:?}");
+            assert_eq!(obeyed(&text), "", "{text:?}");
         }
     }
     let choice = Choice { label: evil(), description: Some(evil()) };
     let question = Question { question: evil(), header: Some(evil()), choices: vec![choice], ..Question::default() };
     let asked = RequestOpened { questions: vec![question], ..request() };
     let mut asking = Asking::new(&asked, &abilities, &Options::terminal(80));
-    assert_eq!(obeyed(&asking.prompt_text()), []);
+    assert_eq!(obeyed(&asking.prompt_text()), "");
     let crate::view::Step::Again(text) = asking.line("\x1b[2J") else { panic!("that is no choice") };
-    assert_eq!(obeyed(&text), []);
+    assert_eq!(obeyed(&text), "");
 }
 
 /// A command that printed this.

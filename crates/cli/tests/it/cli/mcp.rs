@@ -138,6 +138,13 @@ async fn what_was_used_is_the_truth() {
         let used = client.call("usage", json!({ "by": "model", "agent": agent })).await;
         assert_eq!(used.json["total"]["totalTokens"], known.total(), "{agent}: {}", used.text);
     }
+    // A day of another zone begins at another time.
+    let starts = async |zone: &str| {
+        let used = client.call("usage", json!({ "by": "day", "timezone": zone })).await;
+        used.json["rows"][0]["start"].as_str().unwrap().to_owned()
+    };
+    let [utc, tokyo] = [starts("UTC").await, starts("Asia/Tokyo").await];
+    assert!(utc.contains("T00:00:00") && tokyo.contains("T15:00:00"), "{utc} {tokyo}");
     client.end().await;
 }
 
@@ -152,6 +159,14 @@ async fn what_makes_no_sense_is_an_error_of_the_tool() {
         ("list_sessions", json!({ "since": "whenever" }), "whenever"),
         ("list_sessions", json!({ "agent": "nobody" }), "nobody"),
         ("usage", json!({ "by": "moon" }), "day, week"),
+        ("usage", json!({ "by": "day", "timezone": "Mars/Olympus" }), "Mars/Olympus"),
+        ("usage", json!({ "by": "day", "zone": "Asia/Tokyo" }), "unknown field `zone`, expected one of `by`"),
+        ("list_sessions", json!({ "folder": "x" }), "unknown field `folder`, expected one of `project`"),
+        ("search_sessions", json!({ "query": "x", "max": 1 }), "unknown field `max`, expected one of `query`"),
+        ("show_session", json!({ "session": "last", "page": 2 }), "unknown field `page`, expected one of `session`"),
+        ("search_sessions", json!({ "query": " " }), "nothing to search for"),
+        ("search_sessions", json!({ "query": "\"*\"" }), "nothing to search for"),
+        ("show_session", json!({ "session": "last", "turn": 9_999 }), "there is no turn 9999: this session has "),
     ] {
         let said = client.call(tool, given.clone()).await;
         assert!(said.is_error && said.text.contains(says), "{tool} {given}: {}", said.text);

@@ -1,33 +1,51 @@
-//! Secrets in JSON: every string is looked at as the text that it stands for. What has none stays byte for byte, numbers
-//! and doubled keys included, so nothing is parsed and written anew.
+//! Secrets in JSON: every string is looked at as the text that it stands for, and JSON within it as JSON. What has none
+//! stays byte for byte, numbers and doubled keys included, so nothing is parsed and written anew.
 
 use std::borrow::Cow;
 
-use super::Redactor;
+use serde::de::IgnoredAny;
+
+use super::{Redactor, armour::Place, mark};
+
+/// JSON within JSON within JSON is looked into so deep.
+const DEEPEST: usize = 6;
+
+/// A name so short is no key.
+const SHORTEST_KEY: usize = 16;
 
 impl Redactor {
     /// JSON without the secrets in its strings.
     #[must_use]
     pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        let (mut out, mut copied, mut at) = (String::new(), 0, 0);
-        let mut key: Option<(String, usize)> = None;
-        while let Some(start) = json.get(at..).and_then(|rest| rest.find('"')).map(|found| at + found) {
+        self.json_in(json, 0)
+    }
+
+    fn json_in<'a>(&self, json: &'a str, depth: usize) -> Cow<'a, str> {
+        let (mut out, mut copied, mut last) = (String::new(), 0, 0);
+        let (mut key, mut place) = (None::<String>, Place::Outside);
+        while let Some(start) = json.get(last..).and_then(|rest| rest.find('"')).map(|found| last + found) {
             let Some(end) = end_of_string(json, start) else { break };
             let (literal, after) = (json.get(start..end).unwrap_or_default(), json.get(end..).unwrap_or_default());
-            at = end;
+            let gap = json.get(last..start).unwrap_or_default().trim();
+            last = end;
             let (text, is_read) = read(literal);
-            if after.trim_start().starts_with(':') {
-                key = Some((text.into_owned(), end));
-                continue;
+            let is_key = after.trim_start().starts_with(':');
+            // Between a name and its value stands a colon and nothing else; between lines of an array, a comma.
+            let named = key.take().filter(|_| gap == ":");
+            if gap != "," {
+                place = Place::Outside;
             }
-            // Between a name and its value stands a colon and nothing else.
-            let named = key.take().filter(|(_, end)| json.get(*end..start).is_some_and(|gap| gap.trim() == ":"));
-            let clean = named.map_or_else(|| self.text(&text), |(key, _)| self.value(&key, &text));
+            let clean = match named {
+                _ if is_key => self.name(&text),
+                Some(name) if self.is_named(&name, &text) => Cow::Owned(mark("secret")),
+                _ => self.string(&text, &mut place, depth),
+            };
             if clean != text {
                 out.push_str(json.get(copied..start).unwrap_or_default());
                 out.push_str(&written(&clean, is_read));
                 copied = end;
             }
+            key = is_key.then(|| text.into_owned());
         }
         if copied == 0 {
             return Cow::Borrowed(json);
@@ -35,6 +53,27 @@ impl Redactor {
         out.push_str(json.get(copied..).unwrap_or_default());
         Cow::Owned(out)
     }
+
+    fn name<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if text.len() < SHORTEST_KEY { Cow::Borrowed(text) } else { self.text(text) }
+    }
+
+    /// A string, which may be a line of a key that began in the one before it.
+    fn string<'a>(&self, text: &'a str, place: &mut Place, depth: usize) -> Cow<'a, str> {
+        let is_first = matches!(place, Place::Begun);
+        if let Some(rest) = self.armour.without(text, place) {
+            self.counted(usize::from(is_first));
+            self.armour.see(&rest, place);
+            return Cow::Owned(self.text(&rest).into_owned());
+        }
+        self.armour.see(text, place);
+        if depth < DEEPEST && is_json(text) { self.json_in(text, depth + 1) } else { self.text(text) }
+    }
+}
+
+/// The text is an object or a list.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Where the string that begins here ends, its quotation mark included.

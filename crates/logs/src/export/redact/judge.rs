@@ -74,6 +74,14 @@ pub fn is_telling(key: &str) -> bool {
     TELLING.iter().any(|word| key.contains(word))
 }
 
+/// It can be the end of a name, cut off, whose value comes next.
+pub fn may_end_name(end: &str) -> bool {
+    let word = end.trim_end_matches(['"', '\'', '\\']);
+    let lower = word.to_lowercase();
+    let mut names = TELLING.iter().chain(&["bearer", "basic", "digest", "sshpass", "-p", "-u", "--user", "curl"]);
+    word.ends_with([':', '=']) || !word.is_empty() && names.any(|name| name.ends_with(&lower))
+}
+
 /// Values that stand for something.
 const STAND_INS: &[&str] = &[
     "password",
@@ -137,7 +145,7 @@ fn changes(value: &str) -> usize {
 }
 
 /// A path of names, as code has them: `self.tokens.next_1`, `crate::auth::Token`, `/etc/secrets/token.txt`.
-fn is_code(value: &str) -> bool {
+pub fn is_code(value: &str) -> bool {
     let names = |separator: &str| {
         let mut parts = value.split(separator).filter(|part| !part.is_empty());
         value.contains(separator) && parts.all(|part| part.len() < 24 && is_name(part))
@@ -167,6 +175,11 @@ pub fn is_named_secret(found: &Found<'_>) -> bool {
         return false;
     }
     is_random(found.value) || PASSWORDS.iter().any(|name| key.contains(name)) && is_password(found)
+}
+
+/// The password of a login: any word, if a machine was named before, else what is no word of a sentence.
+pub fn is_machines_password(found: &Found<'_>) -> bool {
+    !is_placeholder(found.value) && (!found.key.is_empty() || is_password(found))
 }
 
 /// A name of a function or of a type stands there, not a value.

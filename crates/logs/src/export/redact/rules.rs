@@ -38,7 +38,12 @@ pub const RULES: &[Rule] = &[
     // Cut off before its end: what follows as long as it looks like a key.
     shape(
         "private-key",
-        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<s>(?:(?:[ \t\r\n+>|→\-]|\\[nrt]|[0-9]{1,5}[→\t:|])*[A-Za-z0-9+/=]{16,})+)",
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<s>(?:[\s+>|→\-]*(?:Proc-Type|DEK-Info|Version|Comment):[^\n]*\n)*(?:(?:[\s+>|→\-]|\\+[nrt]|[0-9]{1,5}[→\t:|])*[A-Za-z0-9+/=]{16,})+(?:[\s+>|→]+[A-Za-z0-9+/]{1,63}={1,2})?)",
+    ),
+    // Its beginning is cut off.
+    shape(
+        "private-key",
+        r"(?P<s>[A-Za-z0-9+/=]{16,}(?:(?:[\s+>|→]|\\+[nrt]|[0-9]{1,5}[→\t:|])+[A-Za-z0-9+/=]+)*)[\s+>|→]*(?:\\+[nrt])?[\s+>|→]*-----END (?:[A-Z0-9]+ )*PRIVATE KEY",
     ),
     shape("private-key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
     // Model providers.
@@ -109,6 +114,12 @@ pub const RULES: &[Rule] = &[
         name: "password",
         pattern: r#"(?-u:\b)sshpass[ \t]+-p[ \t]*["']?(?P<s>[^\s"'\\]+)"#,
         is_secret: |found| !judge::is_placeholder(found.value),
+    },
+    // As `.netrc` has it.
+    Rule {
+        name: "password",
+        pattern: r#"(?-u:\b)(?:(?P<k>machine[ \t]+\S+|default)\s+)?login\s+[^\s"'\\]+\s+password\s+(?P<s>[^\s"'\\]{3,})"#,
+        is_secret: judge::is_machines_password,
     },
     Rule {
         name: "secret",

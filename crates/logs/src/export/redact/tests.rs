@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use super::Redactor;
 
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new().unwrap());
+
 fn redacted(text: &str) -> String {
-    static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new().unwrap());
     REDACTOR.text(text).into_owned()
 }
 
@@ -193,4 +194,148 @@ fn json_stays_as_it_is_but_for_the_secrets() {
         assert_eq!(redactor.json(&json), shown);
     }
     assert_eq!(redactor.count(), 4);
+}
+
+/// One of each, as people leave them in files.
+fn all_kinds() -> Vec<(String, String)> {
+    let plain = |prefix: &str, length: usize| (prefix.to_owned(), noise(length));
+    let mut kinds = vec![
+        plain("sk-ant-api03-", 90),
+        plain("sk-proj-", 60),
+        ("sk-or-v1-".to_owned(), hex(64)),
+        plain("ghp_", 36),
+        plain("github_pat_", 70),
+        plain("glpat-", 20),
+        ("xoxb-123456789012-".to_owned(), noise(24)),
+        plain("AIza", 35),
+        plain("sk_live_", 24),
+        plain("npm_", 36),
+        plain("hf_", 34),
+        plain("xai-", 80),
+        plain("gsk_", 52),
+        plain("pypi-", 80),
+        plain("hvs.", 40),
+        ("dop_v1_".to_owned(), hex(64)),
+        ("AKIA".to_owned(), noise(16).to_uppercase()),
+        ("123456789:AA".to_owned(), noise(33)),
+        (format!("SG.{}.", noise(22)), noise(43)),
+        (format!("eyJ{}.eyJ{}.", noise(20), noise(30)), noise(40)),
+        plain("Cookie: sid=", 24),
+        ("curl -u me:".to_owned(), "hunter22x".to_owned()),
+        ("sshpass -p ".to_owned(), "hunter22x".to_owned()),
+        ("machine example.org login me password ".to_owned(), "hunterxyz".to_owned()),
+        ("login me password ".to_owned(), "hunter22x".to_owned()),
+        ("AccountKey=".to_owned(), noise(80)),
+    ];
+    kinds.push(("Authorization: Basic ".to_owned(), "dXNlcjpodW50ZXIyMg".to_owned()));
+    kinds
+}
+
+#[test]
+fn an_escape_is_a_boundary_however_often_it_is_escaped() {
+    for (prefix, rest) in all_kinds() {
+        for line in ["\n", "\t", "\r\n", "\n\t", "\"", "\\", "\u{1}", "\x1b[32m", "é", "\n+", "\u{8}"] {
+            let mut text = format!("cat > .env <<E{line}{prefix}{rest}{line}E");
+            for depth in 0..4 {
+                let shown = redacted(&text);
+                assert!(!shown.contains(&rest), "{depth} {line:?}: {text} → {shown}");
+                text = serde_json::to_string(&serde_json::json!({ "command": ["sh", text] })).unwrap();
+                let shown = REDACTOR.json(&text).into_owned();
+                assert!(!shown.contains(&rest), "json, {depth} {line:?}: {text} → {shown}");
+                assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok(), "{shown}");
+            }
+        }
+        for before in ["\\u003c", "\\033[1m", "\\e[0m", "\\x0a", "%20", "q%3D", "\\\\n"] {
+            let shown = redacted(&format!("a{before}{prefix}{rest} b"));
+            assert!(!shown.contains(&rest), "{before}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn values_in_json_within_text_go_whole() {
+    let redactor = Redactor::new().unwrap();
+    let given = r#"{"arguments":"{\"password\":\"a1,b;c{d\",\"user\":\"me\"}"}"#;
+    let shown = r#"{"arguments":"{\"password\":\"[redacted:secret]\",\"user\":\"me\"}"}"#;
+    assert_eq!(redactor.json(given), shown);
+    let key = format!("ghp_{}", noise(36));
+    assert_eq!(redactor.json(&format!(r#"{{"{key}":1}}"#)), r#"{"[redacted:github-token]":1}"#);
+}
+
+#[test]
+fn private_keys_go_whose_lines_stand_apart() {
+    let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} RSA PRIVATE KEY-----"));
+    let line = noise(64);
+    let lines = |margin: &str| {
+        let all = ["before", &begin, "Proc-Type: 4,ENCRYPTED", "", &line, &line, "q8w=", &end, "after", "words"];
+        all.map(|line| format!("{margin}{line}"))
+    };
+    let redactor = Redactor::new().unwrap();
+    for margin in ["", "+", "-", " ", "12\t", "  7→"] {
+        let given = serde_json::json!({ "lines": lines(margin), "next": ["SGVsbG8gd29ybGQ"] });
+        let nested = serde_json::json!({ "arguments": given.to_string() });
+        for given in [given, nested] {
+            let (before, shown) = (redactor.count(), redactor.json(&given.to_string()).into_owned());
+            assert!(!shown.contains("a8Fk2") && !shown.contains("q8w=") && !shown.contains("ENCRYPTED"), "{shown}");
+            for kept in ["before", &begin, &end, "after", "words", "SGVsbG8gd29ybGQ"] {
+                assert!(shown.contains(kept), "{kept}: {shown}");
+            }
+            assert_eq!(redactor.count() - before, 1);
+        }
+    }
+    // A list of what to look for is none.
+    let searched = serde_json::json!(["-e", begin, "in the repository", "here"]).to_string();
+    assert_eq!(redactor.json(&searched), searched);
+}
+
+#[test]
+fn private_keys_go_of_which_one_end_is_left() {
+    let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} PRIVATE KEY-----"));
+    let body: String = (0..3).map(|_| format!("{}\n", noise(64))).collect();
+    for text in [
+        format!("{body}q8w=\n{end}\nafter"),
+        format!("{begin}\nDEK-Info: AES-128-CBC,0123\n\n{body}q8w=\nafter"),
+        format!("{body}{end}\nafter").replace('\n', "\\\\n"),
+        format!("{begin}\n{body}after").replace('\n', "\\\\\\\\n"),
+    ] {
+        let shown = redacted(&text);
+        assert!(!shown.contains("a8Fk2") && !shown.contains("q8w=") && shown.contains("after"), "{shown}");
+    }
+}
+
+#[test]
+fn a_piece_has_no_part_of_a_secret_at_its_ends() {
+    let redactor = Redactor::new().unwrap();
+    let piece = |text: &str| redactor.piece(text);
+    let token = format!("postgres://me:{}@db TOKEN={} and password: {}", noise(12), noise(40), noise(9));
+    let text = format!("日本語 set {token} then Authorization: Bearer {} end of it", noise(30));
+    let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
+    let secret = noise(40);
+    for &from in places.iter().step_by(4) {
+        for &to in places.iter().step_by(13).filter(|to| **to > from) {
+            let cut = text.get(from..to).unwrap().trim();
+            let shown = piece(&format!("…{cut}…"));
+            assert!(!(0..36).any(|at| shown.contains(secret.get(at..at + 4).unwrap())), "{cut} → {shown}");
+        }
+    }
+    for (text, shown) in [
+        ("export DB_PASSWORD=envSecretV…", "export DB_PASSWORD=…"),
+        ("the aws_secret_access_key = wJalrXUtn/K…", "the aws_secret_access_key = …"),
+        ("nothing is cut here", "nothing is cut here"),
+        ("…ssword hunter22 for all", "… for all"),
+        ("…lly words of a sentence and the fir…", "… words of a sentence and the …"),
+        ("…/crates/logs/src/export and crates/logs/src/ex…", "…/crates/logs/src/export and crates/logs/src/…"),
+        ("…漢字かな交じり文…", "…漢字かな交じり文…"),
+    ] {
+        assert_eq!(piece(text), shown);
+    }
+    let line = noise(64);
+    assert!(!piece(&format!("…abc {line} {line} 0123…")).contains("a8Fk2"));
+}
+
+#[test]
+fn a_login_in_a_sentence_is_none() {
+    for text in ["login and password are required", "the login page password field", "login USER password PASSWORD"] {
+        assert_eq!(redacted(text), text);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Log, Machine, two};
 
@@ -109,4 +109,154 @@ fn sessions_go_into_a_folder_or_a_file() {
     assert!(refused.contains("2 sessions do not fit on one page"), "{refused}");
     let refused = machine.logs(&["export", "last", "-o", "/nonexistent/x.jsonl"]).fails(2);
     assert!(refused.contains("cannot write /nonexistent/x.jsonl"), "{refused}");
+}
+
+/// A key of each kind that a line of a file can begin with.
+fn kinds() -> Vec<(String, String)> {
+    let noise =
+        |length: usize| "a8Fk2LmQ9xZr7TbW4vYc1NdH6sJp3GeU5iKo0".chars().cycle().take(length).collect::<String>();
+    let hex = "3f9a1c7be5d20486".repeat(4);
+    let mut kinds: Vec<(String, String)> = [
+        ("sk-ant-api03-", 90),
+        ("sk-proj-", 60),
+        ("ghp_", 36),
+        ("github_pat_", 70),
+        ("glpat-", 20),
+        ("xoxb-123456789012-", 24),
+        ("AIza", 35),
+        ("sk_live_", 24),
+        ("npm_", 36),
+        ("hf_", 34),
+        ("xai-", 80),
+        ("gsk_", 52),
+        ("pypi-", 80),
+        ("hvs.", 40),
+        ("123456789:AA", 33),
+        ("Cookie: sid=", 24),
+        ("curl -u me:", 12),
+        ("sshpass -p ", 12),
+        ("Authorization: Basic ", 24),
+    ]
+    .map(|(prefix, length)| (prefix.to_owned(), noise(length)))
+    .into();
+    kinds.push(("AKIA".to_owned(), noise(16).to_uppercase()));
+    kinds.push((format!("SG.{}.", noise(22)), noise(43)));
+    kinds.push((format!("eyJ{}.eyJ{}.", noise(20), noise(30)), noise(40)));
+    kinds.extend(["dop_v1_", "sk-or-v1-"].map(|prefix| (prefix.to_owned(), hex.clone())));
+    kinds
+}
+
+/// A file with all of them, at the beginnings of lines and behind tabs.
+fn file() -> String {
+    let line = |(prefix, rest): (String, String)| format!("{prefix}{rest}\n\t{prefix}{rest}\n");
+    kinds().into_iter().map(line).collect()
+}
+
+fn codex(machine: &Machine, text: &str) {
+    let record = |kind: &str, payload: Value| {
+        let line = json!({ "timestamp": "2026-11-15T10:00:00.000Z", "type": kind, "payload": payload });
+        format!("{line}\n")
+    };
+    let id = "01a1e0a9-0000-7ce0-a9bb-0000000000cc";
+    let meta =
+        json!({ "id": id, "cwd": "/home/me/app", "cli_version": "0.166.0", "timestamp": "2026-11-15T10:00:00Z" });
+    let asked = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "go" }] });
+    let given = json!({ "command": ["bash", "-lc", text] }).to_string();
+    let call = json!({ "type": "function_call", "name": "shell", "call_id": "c1", "arguments": given });
+    let gave = json!({ "output": text, "metadata": { "exit_code": 0 } }).to_string();
+    let gave = json!({ "type": "function_call_output", "call_id": "c1", "output": gave });
+    let folder = machine.out("home/.codex/sessions/2026/11/15");
+    fs::create_dir_all(&folder).unwrap();
+    let records = [meta, asked, call, gave].into_iter().zip(["session_meta"].into_iter().chain(["response_item"; 3]));
+    let log: String = records.map(|(payload, kind)| record(kind, payload)).collect();
+    fs::write(folder.join(format!("rollout-2026-11-15T10-00-00-{id}.jsonl")), log).unwrap();
+}
+
+#[test]
+fn no_key_at_the_beginning_of_a_line_is_left() {
+    let text = file();
+    let id = "55555555-1111-4111-8111-111111111111";
+    let machine = Machine::with(&[Log::new(id).asks("go").runs(&format!("cat > .env <<E\n{text}E"), &text)]);
+    codex(&machine, &format!("cat > .env <<E\n{text}E"));
+    for args in [
+        &["export", "-f", "trace"][..],
+        &["export", "-f", "trace", "--no-raw"],
+        &["export", "-f", "csv"],
+        &["export", "-f", "markdown"],
+        &["export", "-f", "html", id],
+        &["export", "-f", "html", "01a1e0a9"],
+    ] {
+        let shown = machine.logs(args).ok();
+        for (prefix, rest) in kinds() {
+            assert!(!shown.contains(&rest), "{args:?}: {prefix}");
+        }
+        assert!(shown.contains("cat &gt; .env") || shown.contains("cat > .env"), "{args:?}: {shown}");
+    }
+}
+
+#[test]
+fn a_private_key_in_a_patch_is_taken_out() {
+    let body = "MIIEa8Fk2LmQ9xZr7TbW4vYc1NdH6sJp3GeU";
+    let lines =
+        ["+-----BEGIN RSA PRIVATE KEY-----", &format!("+{body}"), "+-----END RSA PRIVATE KEY-----"].map(str::to_owned);
+    let log = Log::new("66666666-1111-4111-8111-111111111111").asks("go").record(json!({
+        "type": "user",
+        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "done"}]},
+        "toolUseResult": {"filePath": "key.pem", "structuredPatch": [{"oldStart": 1, "lines": lines}]},
+    }));
+    let shown = Machine::with(&[log]).logs(&["export"]).ok();
+    assert!(!shown.contains(body) && shown.contains("+-----END RSA PRIVATE KEY-----"), "{shown}");
+}
+
+#[test]
+fn a_title_is_cut_behind_its_secrets() {
+    let key = key();
+    let log = Log::new("77777777-1111-4111-8111-111111111111").asks(&format!("{} {key}", "x".repeat(98))).says("ok");
+    let machine = Machine::with(&[log]);
+    for format in ["markdown", "html"] {
+        let shown = machine.logs(&["export", "-f", format]).ok();
+        assert!(!shown.contains("sk-ant"), "{shown}");
+    }
+}
+
+/// A session, and a fork that begins with a copy of it.
+fn forked() -> [Log; 2] {
+    let first = Log::new("88888888-1111-4111-8111-111111111111").asks("one").says("first").asks("two").says("second");
+    let id = "88888888-2222-4222-8222-222222222222";
+    let copied = first.records.iter().map(|record| {
+        record.replacen(&format!("\"sessionId\":\"{}\"", first.id), &format!("\"sessionId\":\"{id}\""), 1)
+    });
+    let fork = Log { id, records: copied.collect() }.asks("three").says("third");
+    [first, fork]
+}
+
+#[test]
+fn what_a_fork_repeats_is_counted_once() {
+    let machine = Machine::with(&forked());
+    let sum = |trace: &[Value]| trace.iter().filter_map(|line| line["tokens_output"].as_u64()).sum::<u64>();
+    let trace = machine.objects(&["export"]);
+    let used = machine.objects(&["usage", "--by", "session", "--json"]);
+    let used: u64 = used.iter().filter_map(|row| row["outputTokens"].as_u64()).sum();
+    assert!(sum(&trace) == 3 * 5 && used == 3 * 5, "{} {used}", sum(&trace));
+    let said = |word: &str| trace.iter().filter(|line| line["text"] == word).count();
+    assert_eq!([said("first"), said("second"), said("third")], [2, 2, 1], "told twice, and counted once");
+    assert_eq!(sum(&machine.objects(&["export", "88888888-2222"])), 15, "alone, it has all");
+    let bare = machine.objects(&["export", "--no-raw"]);
+    assert_eq!(sum(&bare), 15);
+}
+
+#[test]
+fn a_pipe_and_a_link_stay_what_they_are() {
+    let machine = Machine::with(&two());
+    let (file, link) = (machine.out("all.jsonl"), machine.out("link.jsonl"));
+    std::os::unix::fs::symlink("all.jsonl", &link).unwrap();
+    fs::write(machine.out("link.jsonl.part"), "mine").unwrap();
+    let ran = machine.logs(&["export", "-o", link.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(link.is_symlink() && fs::read_to_string(&file).unwrap().contains("agtrace.event.v1"));
+    assert_eq!(fs::read_to_string(machine.out("link.jsonl.part")).unwrap(), "mine");
+    let piped = machine.logs(&["export", "-o", "/dev/stdout"]);
+    assert_eq!(piped.stdout, fs::read_to_string(&file).unwrap());
+    let full = machine.logs(&["export", "-o", "/dev/full"]);
+    assert!(full.code != Some(0) && full.stderr.contains("No space left"), "{}", full.stderr);
 }

@@ -164,3 +164,17 @@ fn a_reader_may_leave() {
         );
     }
 }
+
+#[test]
+fn what_makes_no_sense_is_said_of_the_option_that_has_it() {
+    let machine = Machine::with(&two());
+    let said = machine.logs(&["show", "last", "--at", "garbage"]).fails(2);
+    assert!(said.contains("--at") && !said.contains("--since"), "{said}");
+    for words in ["", "*", "\"", " \"*\" "] {
+        let said = machine.logs(&["search", words]).fails(2);
+        assert!(said.contains("there is nothing to search for"), "{said}");
+    }
+    let none = machine.logs(&["list", "-n", "0"]);
+    assert!(none.stderr.contains("… and 2 older") && !none.stderr.contains("no such session"), "{}", none.stderr);
+    assert!(machine.logs(&["search", "-e", "PARSER was"]).stdout.contains("parser"), "whatever the case");
+}
