@@ -25,7 +25,7 @@ pub struct Server {
     pub api: Api,
     /// Another port under which browsers may ask for it, through a cable.
     pub door: u16,
-    running: Running,
+    running: Option<Running>,
     program: PathBuf,
 }
 
@@ -41,22 +41,16 @@ impl Server {
         let running = stage.start(program, &args)?;
         let link = greeting(&running)?;
         let (_, token) = link.split_once("?token=").context("the link has no token")?;
-        Ok(Self { api: Api { port, token: token.to_owned() }, door, running, program: program.to_owned() })
+        let (api, running, program) = (Api { port, token: token.to_owned() }, Some(running), program.to_owned());
+        Ok(Self { api, door, running, program })
     }
 
-    /// Kills it and starts another in its place.
+    /// Kills it, waits until it is gone, and starts another in its place.
     pub fn restart(&mut self, stage: &Stage) -> anyhow::Result<()> {
-        self.running.signal(Signal::KILL)?;
-        let (program, port, door) = (self.program.clone(), self.api.port, self.door);
-        let end = Instant::now() + PATIENCE;
-        // The dead one may keep the port for a moment.
-        *self = loop {
-            match Self::start_on(stage, &program, port, door) {
-                Ok(server) => break server,
-                Err(error) if Instant::now() > end => return Err(error),
-                Err(_) => thread::sleep(Duration::from_millis(50)),
-            }
-        };
+        let running = self.running.take().context("it does not run")?;
+        running.signal(Signal::KILL)?;
+        running.end()?;
+        *self = Self::start_on(stage, &self.program, self.api.port, self.door)?;
         Ok(())
     }
 
@@ -72,12 +66,13 @@ impl Server {
 
     /// Everything that it printed.
     pub fn printed(&self) -> String {
-        format!("{}{}", self.running.stdout(), self.running.stderr())
+        let printed = self.running.as_ref().map(|running| format!("{}{}", running.stdout(), running.stderr()));
+        printed.unwrap_or_default()
     }
 
     /// Its memory.
     pub fn memory(&self) -> anyhow::Result<Memory> {
-        Memory::of(self.running.pid())
+        Memory::of(self.running.as_ref().context("it does not run")?.pid())
     }
 }
 
@@ -101,7 +96,7 @@ fn greeting(running: &Running) -> anyhow::Result<String> {
         if let Some(link) = link.filter(|_| said.contains("  data ")) {
             return Ok(link.trim().to_owned());
         }
-        if Instant::now() > end {
+        if Instant::now() > end || said.starts_with("error: ") {
             bail!("the server does not start: {said}");
         }
         thread::sleep(Duration::from_millis(5));
