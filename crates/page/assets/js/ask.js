@@ -41,11 +41,13 @@ export function askForm(session, request) {
 
 // A request that is not shown elsewhere: what it is about, and what answers it.
 export function askBox(session, request) {
-  const { title, command, changes, reason } = request;
+  const { title, command, changes, reason, questions } = request;
   const what = command || changes?.map((change) => change.path).join('\n');
+  // The form says what it asks.
+  const isSaid = questions?.some(({ question }) => question === title);
   return el(
     'div.ask-box',
-    el('p.asked', clip(title || reason || 'It asks something', 300)),
+    !isSaid && el('p.asked', clip(title || reason || 'It asks something', 300)),
     what && what !== title && el('pre.asked-what', plain(what.slice(0, 4000))),
     askForm(session, request),
   );

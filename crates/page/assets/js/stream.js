@@ -35,7 +35,7 @@ class Stream {
     if (this.isClosed) return;
     this.source?.close();
     // A stream that was open may just have ended; one that cannot be opened is lost.
-    if (!this.isOpen || !navigator.onLine) this.say(true);
+    if (!this.isOpen) this.say(true);
     this.isOpen = false;
     this.retry(WAITS[Math.min(this.failures, WAITS.length - 1)]);
     this.failures += 1;
