@@ -111,3 +111,32 @@ fn shown(hit: &Hit, redactor: &Redactor) -> Value {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_agents::Kind;
+    use switchboard_logs::{Hit, export::Redactor};
+
+    use super::shown;
+
+    #[test]
+    fn the_cut_end_of_a_snippet_shows_no_part_of_a_secret() {
+        let hit = Hit {
+            session: "1".to_owned(),
+            agent: "x".to_owned(),
+            machine: None,
+            project: None,
+            subagent: None,
+            at: None,
+            kind: Kind::ToolCall,
+            tool: None,
+            turn: 1,
+            snippet: "…cretV9 && export DB_PASSWORD=envSecretV…".to_owned(),
+            marks: Vec::new(),
+            path: "log".into(),
+            offset: 0,
+            score: 1.0,
+        };
+        assert_eq!(shown(&hit, &Redactor::new().unwrap())["snippet"], "… && export DB_PASSWORD=…");
+    }
+}
