@@ -19,14 +19,14 @@ pub fn everything(trial: &Trial) -> anyhow::Result<()> {
     choose(&tab)?;
     tab.press("approve one\napprove two\nask Which? | red | blue\nburst 100000 at 200")?;
     tab.chord(&Key::Control, &Key::Enter)?;
-    tab.see("@entry.asks", "one")?;
+    tab.see("@entry.asks:has([data-ready])", "one")?;
     tab.press("a")?;
-    tab.see("@entry.asks", "two")?;
+    tab.see("@entry.asks:has([data-ready])", "two")?;
     tab.press("d")?;
     tab.see("@reason:focus", "")?;
     tab.press("not today")?;
     tab.key(&Key::Enter)?;
-    tab.see("@ask", "Which?")?;
+    tab.see("@ask[data-ready]", "Which?")?;
     tab.press("2")?;
     grows(&tab, 10)?;
     tab.press("x")?;

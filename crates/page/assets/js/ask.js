@@ -20,6 +20,7 @@ const WORDS = {
   reject: 'Decline',
   cancel: 'Decline and stop',
 };
+const READ = 600;
 const KEYS = { accept: 'a', acceptForSession: 's', decline: 'd' };
 const HOOKS = { accept: 'allow', acceptForSession: 'allow-session', decline: 'decline', cancel: 'decline-stop' };
 
@@ -34,6 +35,8 @@ export function askForm(session, request) {
     data: { request: request.id },
     onsubmit: (event) => event.preventDefault(),
   });
+  // A key that was pressed before somebody can have read what is asked is no answer.
+  setTimeout(() => (form.dataset.ready = ''), READ);
   const build = request.questions?.length ? buildQuestions : buildApproval;
   build(form, request, send);
   return form;
@@ -125,6 +128,7 @@ function wayButton(form, way, key, hook, send) {
 }
 
 function press(form, key) {
+  if (form.inert || !('ready' in form.dataset)) return true;
   const found = form.querySelector(`button[data-key="${CSS.escape(key)}"]`);
   found?.click();
   return Boolean(found);

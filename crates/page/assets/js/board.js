@@ -185,7 +185,7 @@ class Board {
     const { column } = section.dataset;
     const most = this.most[column] ?? SHOWN;
     const shown = cards.sort((a, b) => order(b) - order(a) || (a.id < b.id ? 1 : -1)).slice(0, most);
-    text(section.count, String(cards.length));
+    text(section.count, `${cards.length}${this.next && column !== 'waiting' && column !== 'running' ? '+' : ''}`);
     section.classList.toggle('is-empty', cards.length === 0);
     let place = section.cards.firstElementChild;
     for (const card of shown) {

@@ -64,6 +64,7 @@ export class Composer {
     const way = known.get(this.card.agentType)?.abilities?.whileRunning;
     this.steers = isBusy && way === 'steer';
     this.hold.hidden = !this.steers;
+    this.queues = isBusy && !this.steers;
     text(this.send, !isBusy ? (this.card.state === 'running' ? 'Send' : 'Resume') : this.steers ? 'Steer' : 'Queue');
   }
 
@@ -119,7 +120,8 @@ export class Composer {
     const words = this.box.value.trim();
     if (!words || this.isSending) return;
     this.isSending = true;
-    if (await attempt(() => this.deliver(words))) this.empty();
+    const said = this.queues ? 'Queued: it is sent when this turn is over' : undefined;
+    if (await attempt(() => this.deliver(words), said)) this.empty();
     this.isSending = false;
   }
 

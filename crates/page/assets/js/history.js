@@ -58,6 +58,7 @@ class HistoryPage {
       ),
       this.results,
     );
+    if (query.has('find')) stage.querySelector('[data-search]').focus();
     here([
       { keys: 'j', does: 'next session', act: () => this.step(1) },
       { keys: 'k', does: 'session before', act: () => this.step(-1) },

@@ -2,7 +2,11 @@
 
 import { button, el, fill, spoken } from './dom.js';
 
+// Who types into a field that goes away does not mean shortcuts with what comes next, until there was a pause.
+const PAUSE = 1500;
+
 const GLOBAL = [];
+let typing;
 let page = [];
 let leader = '';
 let leaderTimer;
@@ -19,9 +23,12 @@ const isField = (node) =>
   node.closest?.('input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]');
 
 function pressed(event) {
+  // Whoever sends what was typed is done with typing.
+  if (event.key === 'Enter') typing = undefined;
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === 'Escape') return escape(event);
-  if (isField(event.target) || document.querySelector('dialog[open]')) return;
+  if (isField(event.target)) return void (typing = { field: event.target, at: Date.now() });
+  if (document.querySelector('dialog[open]') || event.repeat || isTyping()) return;
   const keys = leader ? `${leader} ${event.key}` : event.key;
   const all = [...page, ...GLOBAL];
   leader = '';
@@ -32,6 +39,14 @@ function pressed(event) {
     leader = keys;
     leaderTimer = setTimeout(() => (leader = ''), 1500);
   }
+}
+
+function isTyping() {
+  if (!typing || Date.now() - typing.at > PAUSE) return false;
+  const { field } = typing;
+  if (field.isConnected && !field.closest('[hidden], [inert]')) return false;
+  typing.at = Date.now();
+  return true;
 }
 
 function escape(event) {

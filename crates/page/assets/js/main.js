@@ -19,13 +19,20 @@ const PAGES = [
   { id: 'usage', nav: 'usage', name: 'Usage', address: /^\/usage$/, open: usage.open },
 ];
 
+// The search of the page, else that of everything.
+function search() {
+  const field = document.querySelector('[data-search]');
+  if (field) field.focus();
+  else router.go('/history?find');
+}
+
 keys.start();
 keys.everywhere(
   { keys: 'n', does: 'new session', act: () => router.go('/new') },
   { keys: 'g b', does: 'go to the board', act: () => router.go('/') },
   { keys: 'g h', does: 'go to history', act: () => router.go('/history') },
   { keys: 'g u', does: 'go to usage', act: () => router.go('/usage') },
-  { keys: '/', does: 'search', act: () => document.querySelector('[data-search]')?.focus() ?? router.go('/history') },
+  { keys: '/', does: 'search', act: search },
 );
 document.getElementById('shortcuts').addEventListener('click', keys.help);
 shell.themes();

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
-use switchboard_agents::LOGS;
+use switchboard_agents::{LOGS, agent};
 use switchboard_event::Timestamp;
 use switchboard_logs::{Filter, when};
 
@@ -76,10 +76,11 @@ pub fn count(wanted: Option<u32>, usual: u32, most: u32) -> Result<usize, Proble
 
 fn agents(said: Option<&str>) -> Result<Vec<String>, Problem> {
     let names = said.into_iter().flat_map(|said| said.split(',')).map(str::trim).filter(|name| !name.is_empty());
-    let known = |name: &str| LOGS.iter().any(|logs| logs.agent == name);
+    // Switchboard's own sessions are there also of agents that leave no logs.
+    let known = |name: &str| agent(name).is_some();
     let bad = |name: &str| {
         let there: Vec<_> = LOGS.iter().map(|logs| logs.agent).collect();
-        let problem = Problem::bad_field("agent", &format!("`{name}` is no agent that leaves logs"));
+        let problem = Problem::bad_field("agent", &format!("`{name}` is no agent that is known"));
         problem.with_hint(format!("there are {}", there.join(", ")))
     };
     names.map(|name| if known(name) { Ok(name.to_owned()) } else { Err(bad(name)) }).collect()

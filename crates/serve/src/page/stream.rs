@@ -12,7 +12,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::stream as streams;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use switchboard_engine::Follower;
 use switchboard_event::Id;
 use switchboard_page::sheet::{Cursor, Op};
@@ -188,9 +188,12 @@ impl Teller {
     fn session(&mut self, news: &News, stored: Stored) -> Option<String> {
         let facts = news.facts.as_ref()?;
         self.news = Some(facts.news);
+        // The same without what changes with every event.
+        let still = Stored { head: 0, updated: stored.created, ..stored.clone() };
+        let still = self.service.card(still, Some(facts));
         let card = self.service.card(stored, Some(facts));
         let choices = choices(facts);
-        let key = format!("{}{choices}{}", steady(card.clone()), news.total);
+        let key = format!("{still}{choices}{}", news.total);
         let now = Instant::now();
         let is_reset = news.ops.iter().any(|op| matches!(op, Op::Reset));
         if key == self.told && now < self.figures && !is_reset {
@@ -206,12 +209,4 @@ impl Teller {
         let reason = json!({ "reason": why });
         Some(Bytes::from(format!("event: closed\ndata: {reason}\n\n")))
     }
-}
-
-/// A card without what changes with every event.
-fn steady(mut card: Value) -> Value {
-    if let Some(card) = card.as_object_mut() {
-        ["events", "updatedAt"].into_iter().for_each(|name| drop(card.remove(name)));
-    }
-    card
 }
