@@ -6,7 +6,8 @@ import { Composer } from './composer.js';
 import { el, fill } from './dom.js';
 import { Facts } from './facts.js';
 import { here } from './keys.js';
-import { announce, connection, title, waits } from './shell.js';
+import { go } from './router.js';
+import { announce, connection, title, toast, waits } from './shell.js';
 import { load } from './states.js';
 import { follow } from './stream.js';
 import { Transcript } from './transcript.js';
@@ -77,8 +78,19 @@ class SessionPage {
       after,
       address: (seq) => path(`${this.address}/stream`, { after: seq }),
       hear: (message) => this.hear(message),
-      lost: (isLost) => connection(this, isLost),
+      lost: (isLost) => {
+        connection(this, isLost);
+        if (isLost) this.check();
+      },
     });
+  }
+
+  // A stream that cannot be opened may be one of a session that somebody deleted.
+  async check() {
+    const problem = await get(`/api/sessions/${part(this.id)}`).then(() => null, (found) => found);
+    if (problem?.status !== 404 || this.isOver) return;
+    toast('This session was deleted');
+    go('/');
   }
 
   // What was said is applied together, with the next frame.

@@ -4,13 +4,27 @@
 pub(crate) fn is_safe(address: &str) -> bool {
     let begins = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     let is_known = ["http://", "https://", "mailto:"].into_iter().any(begins);
-    is_known && address.len() <= 4_000 && !address.chars().any(|c| c.is_control())
+    is_known && address.len() <= 4_000 && !address.chars().any(|c| c.is_control()) && !has_user(address)
+}
+
+/// Somebody's name stands before the host, and is taken for it: `https://bank.example@other.example`.
+fn has_user(address: &str) -> bool {
+    let host = address.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#', '\\']).next().unwrap_or_default());
+    host.is_some_and(|host| host.contains('@'))
 }
 
 /// Text that looks like an address, so that people take it for where the link leads.
 pub(super) fn looks_like_address(text: &str) -> bool {
     let text = text.trim();
-    text.contains("://") || text.starts_with("www.") || text.starts_with("mailto:")
+    text.contains("://") || text.starts_with("www.") || text.starts_with("mailto:") || is_host(text)
+}
+
+/// It begins with what may be the name of a host.
+fn is_host(text: &str) -> bool {
+    let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '@');
+    let end = host.rsplit_once('.').map(|(_, end)| end);
+    host.chars().all(is_letter) && end.is_some_and(|end| end.len() > 1 && end.chars().all(char::is_alphabetic))
 }
 
 /// What the text says is where the address leads.
@@ -70,7 +84,7 @@ fn length(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{find, is_safe, says_where};
+    use super::{find, is_safe, looks_like_address, says_where};
 
     #[test]
     fn only_the_web_is_safe() {
@@ -91,6 +105,7 @@ mod tests {
             "\u{1}javascript:1",
             "https://a\nb",
             "file:///etc/passwd",
+            "https://bank.example@other.example/",
             "ftp://a",
             "",
         ] {
@@ -113,5 +128,11 @@ mod tests {
         assert!(says_where("a.b", "https://a.b"));
         assert!(says_where("x@y.z", "mailto:x@y.z"));
         assert!(!says_where("https://good.example", "https://bad.example"));
+        assert!(
+            ["bank.example", "www.bank.example/login", "a.b.example:80/x", "x@bank.example"]
+                .iter()
+                .all(|text| looks_like_address(text))
+        );
+        assert!(!["the bank", "v1.2", "e.g.", "a.b c", "…"].iter().any(|text| looks_like_address(text)));
     }
 }
