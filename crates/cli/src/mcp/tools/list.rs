@@ -21,7 +21,6 @@ pub const TOOL: Looking = Looking {
 
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct List {
     /// Only in folders whose path has this text in it, such as the name of a repository.
     project: Option<String>,

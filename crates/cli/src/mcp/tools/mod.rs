@@ -54,8 +54,15 @@ fn schema<T: JsonSchema>() -> Arc<JsonObject> {
     }
 }
 
-/// What a tool was given.
-fn given<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+/// What a tool was given. An argument that it does not have is refused: who gave it meant something by it.
+fn given<T: DeserializeOwned + JsonSchema>(value: Value) -> Result<T, Failure> {
+    let schema = schema::<T>();
+    let known = schema.get("properties").and_then(Value::as_object);
+    let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
+    if let Some(unknown) = value.as_object().and_then(|given| given.keys().find(|name| !is_known(name))) {
+        let names: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
+        return Err(bad("arguments", format!("there is no `{unknown}`; there are {}", names.join(", "))));
+    }
     serde_json::from_value(value).map_err(|error| bad("arguments", error.to_string()))
 }
 

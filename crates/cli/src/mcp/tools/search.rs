@@ -23,7 +23,6 @@ pub const TOOL: Looking = Looking {
 
 /// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct Search {
     /// The words, `"phrases"` and `beginnings*`; or a regular expression, with `regex`.
     query: String,

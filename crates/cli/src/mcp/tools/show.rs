@@ -27,7 +27,6 @@ pub const TOOL: Looking = Looking {
 
 /// What to show.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct Show {
     /// The session: its id, the beginning of it, or `last`, which is usually the one that you are in.
     session: String,

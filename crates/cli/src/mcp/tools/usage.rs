@@ -22,7 +22,6 @@ pub const TOOL: Looking = Looking {
 
 /// What to put together.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct Wanted {
     /// What replies are put together by.
     #[schemars(schema_with = "by_names")]
