@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::{
     isolation::Isolation,
-    process::{build_folder, cargo, program, run},
+    process::{build, build_folder, cargo, program, run},
     schemathesis,
     steps::Outcome,
 };
@@ -24,8 +24,10 @@ impl Build {
     /// Builds them.
     fn make(self) -> anyhow::Result<()> {
         let packages = ["build", "--quiet", "--package", "switchboard-cli", "--package", "switchboard-testkit"];
-        let release: &[&str] = if matches!(self, Self::Release) { &["--release"] } else { &[] };
-        run(&mut cargo(&[&packages[..], release].concat()))
+        match self {
+            Self::Debug => build(),
+            Self::Release => run(&mut cargo(&[&packages[..], &["--release"]].concat())),
+        }
     }
 
     fn program(self, name: &str) -> std::path::PathBuf {

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     clis,
     isolation::Isolation,
-    process::{build_folder, cargo, is_there, output, program, run},
+    process::{build, build_folder, is_there, output, program},
 };
 
 /// A place for the real agents.
@@ -34,7 +34,7 @@ impl Place {
 
     /// A program of ours in that place, built with Switchboard and not started yet. It is told where things are.
     pub fn program(&self, name: &str, args: &[&str]) -> anyhow::Result<Command> {
-        run(&mut cargo(&["build", "--quiet", "--package", "switchboard-cli", "--package", name]))?;
+        build()?;
         let mut command = self.isolation.program(&built(name), args);
         command.arg("--clis").arg(&self.clis).arg("--node").arg(&self.node);
         Ok(command)

@@ -43,8 +43,17 @@ pub fn fast_testkit(args: &[&str]) -> anyhow::Result<Command> {
 }
 
 fn testkit_built(profile: &str, folder: &str, args: &[&str]) -> anyhow::Result<Command> {
-    run(&mut cargo(&["build", "--quiet", "--package", "switchboard-testkit", "--profile", profile]))?;
+    match profile {
+        "dev" => build()?,
+        _ => run(&mut cargo(&["build", "--quiet", "--package", "switchboard-testkit", "--profile", profile]))?,
+    }
     Ok(program(build_folder().join(folder).join("switchboard-testkit"), args))
+}
+
+/// Builds all programs of ours as the tests have them. A part of the workspace would be built anew for other features of
+/// what it depends on, and each other part again: that took a third of all the time.
+pub fn build() -> anyhow::Result<()> {
+    run(&mut cargo(&["build", "--quiet", "--workspace", "--all-targets"]))
 }
 
 /// Runs a program to its end; fails if it does.

@@ -5,7 +5,8 @@ use clap::Args;
 use crate::{
     browser, live,
     load::{self, Build},
-    process::{cargo, is_there, output, program, run as run_program, testkit},
+    place::built,
+    process::{build, cargo, is_there, output, program, run as run_program, testkit},
     steps::{self, Outcome, Step},
     types,
 };
@@ -53,7 +54,8 @@ fn completions() -> anyhow::Result<Outcome> {
     if !is_there(&mut program("bash", &["--version"])) {
         return Ok(Outcome::NotRun("bash is not installed".to_owned()));
     }
-    let script = output(&mut cargo(&["run", "--quiet", "--package", "switchboard-cli", "--", "completions", "bash"]))?;
+    build()?;
+    let script = output(&mut program(built("switchboard"), &["completions", "bash"]))?;
     let check = format!("{script}\ncomplete -p switchboard >/dev/null");
     run_program(&mut program("bash", &["-c", &check])).map(|()| Outcome::Passed)
 }

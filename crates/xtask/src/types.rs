@@ -12,7 +12,7 @@ use clap::Args;
 use crate::{
     npm::Packages,
     place::built,
-    process::{build_folder, cargo, is_there, program, repository, run as run_program},
+    process::{build, build_folder, is_there, program, repository, run as run_program},
     say,
     steps::Outcome,
 };
@@ -80,14 +80,7 @@ impl Workbench {
         for part in PARTS {
             copy(&repository().join(PACKAGE).join(part), &folder.join(part))?;
         }
-        run_program(&mut cargo(&[
-            "build",
-            "--quiet",
-            "--package",
-            "switchboard-cli",
-            "--package",
-            "switchboard-testkit",
-        ]))?;
+        build()?;
         Ok(Self(folder))
     }
 
