@@ -9,7 +9,7 @@ use clap::Args;
 use crate::{
     isolation::Isolation,
     place::Place,
-    process::{build_folder, cargo, is_root, is_there, output, program, run as run_program},
+    process::{build, build_folder, cargo, is_root, is_there, output, program, run as run_program},
     say,
     steps::Outcome,
 };
@@ -93,7 +93,7 @@ pub fn released(words: &[&str]) -> anyhow::Result<Command> {
     let found = Found::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
     let isolation = Isolation::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
     run_program(&mut cargo(&["build", "--quiet", "--release", "--package", "switchboard-cli"]))?;
-    run_program(&mut cargo(&["build", "--quiet", "--package", "switchboard-browser"]))?;
+    build()?;
     let mut command = isolation.program(&build_folder().join("debug/switchboard-browser"), words);
     found.tell(&mut command, "release");
     Ok(command)
@@ -101,8 +101,9 @@ pub fn released(words: &[&str]) -> anyhow::Result<Command> {
 
 /// Where a program is.
 fn path(name: &str) -> Option<PathBuf> {
-    let mut which = program("sh", &["-c", "command -v \"$1\"", "sh", name]);
-    let said = is_there(&mut which).then(|| output(&mut which)).and_then(Result::ok)?;
+    let which = || program("sh", &["-c", "command -v \"$1\"", "sh", name]);
+    // One whose output is thrown away has none to give.
+    let said = is_there(&mut which()).then(|| output(&mut which())).and_then(Result::ok)?;
     Some(PathBuf::from(said.trim())).filter(|path| path.is_absolute())
 }
 
