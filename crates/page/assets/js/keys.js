@@ -23,11 +23,9 @@ const isField = (node) =>
   node.closest?.('input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]');
 
 function pressed(event) {
-  // Whoever sends what was typed is done with typing.
-  if (event.key === 'Enter') typing = undefined;
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === 'Escape') return escape(event);
-  if (isField(event.target)) return void (typing = { field: event.target, at: Date.now() });
+  if (isField(event.target)) return;
   if (document.querySelector('dialog[open]') || event.repeat || isTyping()) return;
   const keys = leader ? `${leader} ${event.key}` : event.key;
   const all = [...page, ...GLOBAL];
@@ -78,7 +76,13 @@ export function show(heading, ...content) {
   return dialog;
 }
 
+// Whoever sends what was typed is done with typing.
+function types(event) {
+  if (isField(event.target)) typing = event.key === 'Enter' ? undefined : { field: event.target, at: Date.now() };
+}
+
 export function start() {
+  document.addEventListener('keydown', types, true);
   document.addEventListener('keydown', pressed);
   const dialog = document.getElementById('dialog');
   dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
