@@ -36,6 +36,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("a change is asked for with its diff", asked::change),
     scenario("what is asked is answered on the board", asked::on_the_board),
     scenario("what is answered elsewhere is asked no more", asked::elsewhere),
+    scenario("half a reason answers nothing else", asked::half_typed),
     scenario("every kind of entry", kinds::all),
     scenario("empty, missing, failed", kinds::states),
     scenario("a session is exported", kinds::exported),

@@ -90,3 +90,23 @@ pub fn elsewhere(trial: &Trial) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// Who writes a reason while the request is answered elsewhere does not answer the next one with the letters that follow.
+pub fn half_typed(trial: &Trial) -> anyhow::Result<()> {
+    let id = trial.perform("approve make one\napprove rm -rf two\ntext fin")?;
+    let tab = trial.tab(&format!("/s/{id}"))?;
+    tab.see("@entry.asks:has([data-ready])", "make one")?;
+    tab.press("d")?;
+    tab.see("@reason:focus", "")?;
+    tab.press("this is not ")?;
+    let approvals = trial.api().get(&format!("/api/sessions/{id}/approvals"))?;
+    let request = approvals["approvals"][0]["id"].as_str().context("nothing is asked")?.to_owned();
+    let accept = json!({ "decision": "accept" });
+    trial.api().call("POST", &format!("/api/sessions/{id}/approvals/{request}"), Some(&accept))?;
+    tab.see("@entry.asks", "rm -rf two")?;
+    tab.press("what was asked as a start")?;
+    tab.see("@entry.asks:has([data-ready])", "rm -rf two")?;
+    let told = resolutions(trial, &id)?;
+    ensure!(told.len() == 1, "letters answered what they were not meant for: {told:?}");
+    Ok(())
+}

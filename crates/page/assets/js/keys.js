@@ -26,7 +26,9 @@ function pressed(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === 'Escape') return escape(event);
   if (isField(event.target)) return;
-  if (document.querySelector('dialog[open]') || event.repeat || isTyping()) return;
+  if (document.querySelector('dialog[open]') || isTyping()) return;
+  // Only steps from one to the next may be held down.
+  if (event.repeat && !'jk'.includes(event.key)) return;
   const keys = leader ? `${leader} ${event.key}` : event.key;
   const all = [...page, ...GLOBAL];
   leader = '';
