@@ -27,6 +27,7 @@ function pressed(event) {
   if (event.key === 'Escape') return escape(event);
   if (isField(event.target)) return;
   if (document.querySelector('dialog[open]') || isTyping()) return;
+  typing = undefined;
   // Only steps from one to the next may be held down.
   if (event.repeat && !'jk'.includes(event.key)) return;
   const keys = leader ? `${leader} ${event.key}` : event.key;
@@ -78,9 +79,10 @@ export function show(heading, ...content) {
   return dialog;
 }
 
-// Whoever sends what was typed is done with typing.
+// Whoever sends what was typed, or leaves the field, is done with typing.
 function types(event) {
-  if (isField(event.target)) typing = event.key === 'Enter' ? undefined : { field: event.target, at: Date.now() };
+  const isDone = event.key === 'Enter' || event.key === 'Escape';
+  if (isField(event.target)) typing = isDone ? undefined : { field: event.target, at: Date.now() };
 }
 
 export function start() {
