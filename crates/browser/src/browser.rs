@@ -55,8 +55,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts one.
-    pub fn start(stage: &Stage, place: &Place) -> anyhow::Result<Self> {
+    /// Starts one, with more flags than all have.
+    pub fn start(stage: &Stage, place: &Place, more: &[String]) -> anyhow::Result<Self> {
         let profile = stage.root().join("profile");
         fs::create_dir_all(&profile)?;
         let port = free_port()?;
@@ -67,6 +67,7 @@ impl Browser {
         wishes.set_binary(&place.chromium.to_string_lossy())?;
         wishes.set_browser_log_level(LoggingPrefsLogLevel::All)?;
         FLAGS.iter().try_for_each(|flag| wishes.add_arg(flag))?;
+        more.iter().try_for_each(|flag| wishes.add_arg(flag))?;
         wishes.add_arg(&format!("--user-data-dir={}", profile.display()))?;
         // A page that could open a dialog must be seen to.
         wishes.set("unhandledPromptBehavior", "ignore")?;

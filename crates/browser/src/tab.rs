@@ -185,6 +185,11 @@ impl Tab {
         })
     }
 
+    /// Chooses from a list, by the beginning of the words, as one does with the keys.
+    pub fn choose(&self, css: &str, words: &str) -> anyhow::Result<()> {
+        self.act(css, "", |element| Ok(self.browser.ask(element.send_keys(words))?))
+    }
+
     /// Pastes into a field what it shall have: for texts that nobody types.
     pub fn paste(&self, css: &str, text: &str) -> anyhow::Result<()> {
         let script = "const [it, text] = arguments; it.focus(); it.value = text; \
@@ -214,6 +219,13 @@ impl Tab {
         let (held, key) = (held.value(), key.value());
         let chain = self.browser.session()?.action_chain().key_down(held).key_down(key).key_up(key).key_up(held);
         Ok(self.browser.ask(chain.perform())?)
+    }
+
+    /// A letter's key goes down; or it is still down, and repeats itself.
+    pub fn hold(&self, letter: char, repeats: bool) -> anyhow::Result<()> {
+        let code = format!("Key{}", letter.to_ascii_uppercase());
+        let down = json!({ "type": "keyDown", "key": letter, "text": letter, "code": code, "autoRepeat": repeats });
+        self.command("Input.dispatchKeyEvent", down).map(drop)
     }
 
     /// Does something to an element; what moves or is covered in this moment is tried again.

@@ -1,12 +1,17 @@
 //! What a scenario is given: a stage with a server, and a browser.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, path::PathBuf, rc::Rc};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use switchboard_testkit::{load::Api, stage::Stage};
 
-use crate::{Place, browser::Browser, server::Server, tab::Tab};
+use crate::{Place, browser::Browser, measure::trace, server::Server, tab::Tab};
+
+/// Where a browser on the stage writes its trace.
+pub fn trace_file(stage: &Stage) -> PathBuf {
+    stage.root().join("trace.json")
+}
 
 /// One scenario. What was started last ends first.
 pub struct Trial {
@@ -26,9 +31,18 @@ pub struct Trial {
 impl Trial {
     /// A stage with everything on it.
     pub fn new(place: &Place) -> anyhow::Result<Self> {
+        Self::with(place, |_| Vec::new())
+    }
+
+    /// The same; the browser writes a trace of what it does, which is there when it has ended.
+    pub fn traced(place: &Place) -> anyhow::Result<Self> {
+        Self::with(place, |stage| trace::flags(&trace_file(stage)).into())
+    }
+
+    fn with(place: &Place, flags: impl FnOnce(&Stage) -> Vec<String>) -> anyhow::Result<Self> {
         let stage = Stage::new(&place.programs()).context("no stage")?;
         let server = RefCell::new(Server::start(&stage, &place.switchboard)?);
-        let browser = Rc::new(Browser::start(&stage, place).context("no browser")?);
+        let browser = Rc::new(Browser::start(&stage, place, &flags(&stage)).context("no browser")?);
         let (tabs, heard, expected) = Default::default();
         Ok(Self { tabs, browser, server, stage, heard, expected })
     }

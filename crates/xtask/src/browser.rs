@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::Args;
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     place::Place,
     process::{build, build_folder, cargo, is_root, is_there, output, program, run as run_program},
     say,
+    scenarios::Scenarios,
     steps::Outcome,
 };
 
@@ -27,37 +28,29 @@ const PACKAGES: &[&str] = &["chromium", "chromium-driver", "fonts-dejavu-core"];
 /// the build folder: what was on the screen, the page, the console, and what the server said.
 #[derive(Args)]
 pub struct Browser {
-    /// Only those with this in their name
-    #[arg(long, default_value = "")]
-    only: String,
-    /// How many at a time
-    #[arg(long, default_value_t = 2)]
-    jobs: usize,
+    #[command(flatten)]
+    scenarios: Scenarios,
 }
 
 /// Runs the command.
 pub fn run(args: &Browser) -> anyhow::Result<()> {
-    match scenarios(&args.only, args.jobs)? {
-        Outcome::Passed => Ok(()),
-        Outcome::NotRun(why) => bail!("NOT RUN: {why}"),
-    }
+    args.scenarios.command(scenarios)
 }
 
 /// All scenarios, as a step of testing.
 pub fn all() -> anyhow::Result<Outcome> {
-    scenarios("", 2)
+    scenarios(&Scenarios::all())
 }
 
-fn scenarios(only: &str, jobs: usize) -> anyhow::Result<Outcome> {
+fn scenarios(which: &Scenarios) -> anyhow::Result<Outcome> {
     let found = Found::find().and_then(|found| Ok((found, Place::find()?)));
     let (found, place) = match found {
         Ok(found) => found,
         Err(why) => return Ok(Outcome::NotRun(why)),
     };
-    let mut browser =
-        place.program("switchboard-browser", &["scenarios", "--only", only, "--jobs", &jobs.to_string()])?;
+    let mut browser = place.program("switchboard-browser", &["scenarios"])?;
     found.tell(&mut browser, "debug");
-    browser.arg("--kept").arg(build_folder().join("browser"));
+    browser.args(which.words()).arg("--kept").arg(build_folder().join("browser"));
     run_program(&mut browser).map(|()| Outcome::Passed)
 }
 

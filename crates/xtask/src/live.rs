@@ -1,45 +1,39 @@
 //! `live`: the real agents against scripted models, without a network.
 
-use anyhow::bail;
 use clap::Args;
 
 use crate::{
     place::{Place, built},
     process::run as run_program,
+    scenarios::Scenarios,
     steps::Outcome,
 };
 
 /// Run the real agents against scripted models, without a network
 ///
-/// The agents are installed first, if they are not there yet.
+/// The agents are installed first, if they are not there yet. The name of a scenario is `AGENT SCENARIO`.
 #[derive(Args)]
 pub struct Live {
-    /// Only those with this in `AGENT SCENARIO`
-    #[arg(long, default_value = "")]
-    only: String,
-    /// How many at a time
-    #[arg(long, default_value_t = 2)]
-    jobs: usize,
+    #[command(flatten)]
+    scenarios: Scenarios,
 }
 
 /// Runs the command.
 pub fn run(args: &Live) -> anyhow::Result<()> {
-    match scenarios(&args.only, args.jobs)? {
-        Outcome::Passed => Ok(()),
-        Outcome::NotRun(why) => bail!("NOT RUN: {why}"),
-    }
+    args.scenarios.command(scenarios)
 }
 
 /// All scenarios, as a step of testing.
 pub fn all() -> anyhow::Result<Outcome> {
-    scenarios("", 2)
+    scenarios(&Scenarios::all())
 }
 
-fn scenarios(only: &str, jobs: usize) -> anyhow::Result<Outcome> {
+fn scenarios(which: &Scenarios) -> anyhow::Result<Outcome> {
     let place = match Place::find() {
         Ok(place) => place,
         Err(why) => return Ok(Outcome::NotRun(why)),
     };
-    let mut live = place.program("switchboard-live", &["--only", only, "--jobs", &jobs.to_string()])?;
-    run_program(live.arg("--switchboard").arg(built("switchboard"))).map(|()| Outcome::Passed)
+    let mut live = place.program("switchboard-live", &[])?;
+    live.args(which.words()).arg("--switchboard").arg(built("switchboard"));
+    run_program(&mut live).map(|()| Outcome::Passed)
 }

@@ -13,6 +13,7 @@ mod load;
 mod npm;
 mod place;
 mod process;
+mod scenarios;
 mod schemathesis;
 mod screenshots;
 mod snapshots;

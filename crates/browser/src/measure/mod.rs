@@ -5,11 +5,14 @@ mod busy;
 mod open;
 mod paint;
 pub mod stream;
+pub mod trace;
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
-use crate::{Place, say, trial::Trial};
+use crate::{
+    Place, say,
+    trial::{Trial, trace_file},
+};
 
 /// Measure the page, as JSON
 #[derive(Args)]
@@ -43,14 +46,18 @@ enum Case {
 
 /// Measures.
 pub fn run(args: &Measure) -> anyhow::Result<()> {
-    let trial = Trial::new(&args.place)?;
-    let figures: Value = match args.case {
+    let traced = matches!(args.case, Case::Stream);
+    let trial = if traced { Trial::traced(&args.place)? } else { Trial::new(&args.place)? };
+    let mut figures = match args.case {
         Case::Paint => paint::figures(&trial, args.runs)?,
         Case::Stream => busy::figures(&trial, args.rate, args.seconds)?,
         Case::Open => open::figures(&trial, args.runs)?,
     };
     trial.is_quiet()?;
-    drop(trial.end());
+    let stage = trial.end();
+    if traced {
+        busy::add(&mut figures, &trace::read(&trace_file(&stage))?);
+    }
     say(&figures.to_string());
     Ok(())
 }

@@ -27,10 +27,6 @@ pub struct Sample {
     pub at: Instant,
     /// Seconds that the main thread was busy.
     pub busy: f64,
-    /// Seconds of that in scripts, and in layout and styles.
-    pub script: f64,
-    /// See above.
-    pub layout: f64,
     /// Bytes of JavaScript's heap that are used.
     pub heap: f64,
     /// Nodes of all documents.
@@ -77,8 +73,6 @@ impl Talk {
         Ok(Sample {
             at: Instant::now(),
             busy: metric("TaskDuration")?,
-            script: metric("ScriptDuration")?,
-            layout: metric("LayoutDuration")? + metric("RecalcStyleDuration")?,
             heap: metric("JSHeapUsedSize")?,
             nodes: metric("Nodes")?,
             listeners: metric("JSEventListeners")?,

@@ -91,6 +91,25 @@ pub fn elsewhere(trial: &Trial) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A key that is held down answers once, however long it is held.
+pub fn held_down(trial: &Trial) -> anyhow::Result<()> {
+    let id = trial.perform("approve make one\napprove rm -rf two\ntext fin")?;
+    let tab = trial.tab(&format!("/s/{id}"))?;
+    tab.see("@entry.asks:has([data-ready])", "make one")?;
+    tab.hold('a', false)?;
+    tab.until("the next to be ready", || {
+        tab.hold('a', true)?;
+        Ok(tab.has("@entry.asks:has([data-ready])", "rm -rf two")?.then_some(()))
+    })?;
+    for _ in 0..20 {
+        tab.hold('a', true)?;
+    }
+    ensure!(resolutions(trial, &id)?.len() == 1, "a held key answered twice");
+    // One that is pressed anew is meant.
+    tab.hold('a', false)?;
+    tab.see("@entry[data-kind=answer]", "fin")
+}
+
 /// Who writes a reason while the request is answered elsewhere does not answer the next one with the letters that follow.
 pub fn half_typed(trial: &Trial) -> anyhow::Result<()> {
     let id = trial.perform("approve make one\napprove rm -rf two\ntext fin")?;

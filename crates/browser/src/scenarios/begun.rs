@@ -107,5 +107,13 @@ pub fn ended(trial: &Trial) -> anyhow::Result<()> {
     tab.gone("@card", "A copy")?;
     tab.point_at("@column[data-column=failed] @card")?;
     tab.click("@column[data-column=failed] @card-archive", "")?;
-    tab.gone("@card", "")
+    tab.gone("@card", "")?;
+    // What was put away is found, and put back.
+    tab.choose("@filter-archived", "Archived")?;
+    tab.see("@card", "archived")?;
+    tab.point_at("@card")?;
+    tab.click("@card-archive", "")?;
+    tab.gone("@card", "")?;
+    tab.choose("@filter-archived", "Not archived")?;
+    tab.see("@column[data-column=failed] @card", "")
 }

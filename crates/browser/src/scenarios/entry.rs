@@ -16,6 +16,12 @@ pub fn outside(trial: &Trial) -> anyhow::Result<()> {
         let shown = tab.js("return document.documentElement.textContent", &[])?.to_string();
         ensure!(!shown.contains("secret") && !shown.contains("script"), "{path} shows {shown}");
     }
+    // A link of another time is told apart, and does not stay in the address bar.
+    trial.go(&tab, "/history?token=of-another-time")?;
+    tab.see("#old-link", "does not let in")?;
+    ensure!(!tab.address()?.contains("token"), "it stays: {}", tab.address()?);
+    trial.go(&tab, "/nosuch")?;
+    tab.see("body", "switchboard serve")?;
     let stored = tab.js("return document.cookie + JSON.stringify(localStorage)", &[])?.to_string();
     ensure!(!stored.contains(&trial.api().token), "a token is kept: {stored}");
     Ok(())
@@ -35,6 +41,13 @@ pub fn inside(trial: &Trial) -> anyhow::Result<()> {
     ensure!(!readable.contains(&token), "scripts can read it: {readable}");
     trial.go(&tab, "/history")?;
     tab.gone("body", "switchboard serve")?;
+    // Whoever is in stays in, whatever link is opened; where there is no page, the page says so.
+    trial.go(&tab, "/usage?token=of-another-time")?;
+    tab.see(".nav [aria-current=page]", "Usage")?;
+    ensure!(!tab.address()?.contains("token"), "it stays: {}", tab.address()?);
+    trial.expects("404 (Not Found)");
+    trial.go(&tab, "/nosuch")?;
+    tab.see("main", "There is no such page.")?;
     let printed = trial.server.borrow().printed();
     ensure!(printed.matches(&token).count() == 1, "the server repeats it: {printed}");
     Ok(())

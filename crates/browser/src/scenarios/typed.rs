@@ -1,6 +1,7 @@
 //! Without a mouse: every step by keys alone.
 
 use anyhow::ensure;
+use serde_json::json;
 use thirtyfour::Key;
 
 use super::begun::grows;
@@ -45,6 +46,25 @@ pub fn everything(trial: &Trial) -> anyhow::Result<()> {
     tab.key(&Key::Enter)?;
     tab.see("@entry[data-kind=answer]", "by keys alone")?;
     records(trial, &tab)
+}
+
+/// Who begins to name a command of the agent is shown those that it has; choosing one does not send it.
+pub fn command(trial: &Trial) -> anyhow::Result<()> {
+    let id = trial.perform_with("text ready", json!({ "stay": true }))?;
+    let tab = trial.tab(&format!("/s/{id}"))?;
+    tab.see("@entry[data-kind=answer]", "ready")?;
+    tab.press("i")?;
+    tab.see("@follow-up:focus", "")?;
+    tab.press("/")?;
+    tab.see("@follow-up-option", "/compact")?;
+    tab.press("ren")?;
+    tab.gone("@follow-up-option", "/compact")?;
+    tab.key(&Key::Down)?;
+    tab.key(&Key::Enter)?;
+    tab.until_js("the command", "return document.activeElement.value === '/rename '", &[])?;
+    tab.press("by keys")?;
+    tab.key(&Key::Enter)?;
+    tab.until("another title", || Ok(tab.title()?.starts_with("by keys").then_some(())))
 }
 
 /// Goes with the keys to the built-in agent that performs scripts, and into the prompt.

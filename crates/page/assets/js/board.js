@@ -28,6 +28,7 @@ class Board {
       agent: query.get('agent') ?? '',
       project: query.get('project') ?? '',
       text: query.get('text') ?? '',
+      archived: query.get('archived') ?? '',
     };
     this.columns = el('div.columns', { test: 'board' });
     this.note = el('div');
@@ -126,6 +127,16 @@ class Board {
       this.lists,
       list('agent', 'Agent', 'All agents', agents),
       list('project', 'Project', 'All projects', projects),
+      select(
+        'filter-archived',
+        'Archived',
+        [
+          ['', 'Not archived'],
+          ['true', 'Archived'],
+        ],
+        this.filter.archived,
+        (value) => this.refine('archived', value),
+      ),
     );
   }
 
@@ -160,7 +171,7 @@ class Board {
     const { agent, project, text: words } = this.filter;
     const said = `${card.title ?? ''} ${card.prompt}`.toLowerCase();
     return (
-      !card.archived &&
+      Boolean(card.archived) === Boolean(this.filter.archived) &&
       (!agent || card.agentType === agent) &&
       (!project || card.project === project || card.projectId === project) &&
       (!words || said.includes(words.toLowerCase()))
@@ -219,7 +230,7 @@ class Board {
   }
 
   showEmpty() {
-    if (this.filter.agent || this.filter.project || this.filter.text)
+    if (Object.values(this.filter).some(Boolean))
       return void empty(this.note, 'No session fits these filters.');
     empty(
       this.note,

@@ -1,9 +1,9 @@
 // One session on the board. It changes in place; what it asks can be answered here.
 
-import { part, post } from './api.js';
+import { part } from './api.js';
+import { archive } from './archive.js';
 import { askBox, openAsks } from './ask.js';
 import { button, el, fill, mark, spoken, text } from './dom.js';
-import { attempt } from './shell.js';
 import { ago, clip, elapsed, folder, moment, money, short, standing, ticking } from './words.js';
 
 export class CardView {
@@ -16,7 +16,8 @@ export class CardView {
     this.asks = el('div.card-asks', { test: 'card-waiting' });
     this.cost = el('span', { test: 'card-cost' });
     this.state = el('span.sr');
-    this.away = button('.plain.away', 'card-archive', () => this.archive(), mark('archive'), spoken('Archive'));
+    this.awayName = spoken('');
+    this.away = button('.plain.away', 'card-archive', () => archive(this.card), mark('archive'), this.awayName);
     this.node = el(
       'article.card',
       { test: 'card', data: { id: card.id } },
@@ -47,7 +48,9 @@ export class CardView {
       card.archived ? 'archived' : '',
     ];
     text(this.cost, facts.filter(Boolean).join(' · '));
-    this.away.hidden = card.state === 'running' || card.archived;
+    this.away.hidden = card.state === 'running';
+    text(this.awayName, card.archived ? 'Put back on the board' : 'Archive');
+    this.away.title = this.awayName.textContent;
     this.tick();
     this.showAsks();
   }
@@ -80,10 +83,5 @@ export class CardView {
     const open = await openAsks(card.id);
     if (this.asked !== key || !open.length) return;
     fill(this.asks, askBox(card.id, open[0]), open.length > 1 && el('p.quiet', `and ${open.length - 1} more`));
-  }
-
-  async archive() {
-    const { id } = this.card;
-    await attempt(() => post(`/api/sessions/${part(id)}/archive`, { archived: true }), 'Archived');
   }
 }

@@ -4,7 +4,7 @@ import { el, fill, svg } from './dom.js';
 import { clip } from './words.js';
 
 // A narrow screen gets a narrow drawing, so that its words stay legible.
-const WIDTH = innerWidth < 640 ? 400 : 960;
+export const narrow = matchMedia('(max-width: 640px)');
 const HEIGHT = 240;
 const LEFT = 56;
 const BOTTOM = 22;
@@ -13,6 +13,7 @@ const COLOURS = 7;
 // Days with one bar each, stacked by series: `{ name, days: Map(day → row) }`.
 export function dayChart({ name, days, series, value, words }) {
   const sum = ({ days: rows }) => [...rows.values()].reduce((all, row) => all + value(row), 0);
+  const width = narrow.matches ? 400 : 960;
   const sorted = [...series].sort((a, b) => sum(b) - sum(a));
   const shown = sorted.slice(0, COLOURS - 1);
   const rest = sorted.slice(COLOURS - 1);
@@ -34,15 +35,15 @@ export function dayChart({ name, days, series, value, words }) {
     'svg',
     {
       class: 'chart',
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      viewBox: `0 0 ${width} ${HEIGHT}`,
       role: 'group',
       'aria-label': `By day, ${days[0]} to ${days[days.length - 1]}`,
       test: 'chart',
       'data-chart': name,
     },
-    grid(top, words),
-    bars(columns, top, words, tip),
-    ticks(days),
+    grid(width, top, words),
+    bars(width, columns, top, words, tip),
+    ticks(width, days),
   );
   chart.addEventListener('keydown', (event) => roam(event, chart));
   chart.addEventListener('pointerleave', () => fill(tip));
@@ -55,19 +56,19 @@ function nice(most) {
   return [1, 2, 2.5, 5, 10].map((step) => step * unit).find((step) => step >= most);
 }
 
-function grid(top, words) {
+function grid(width, top, words) {
   const room = HEIGHT - BOTTOM - 8;
   return [0, 0.5, 1].map((share) => {
     const y = 8 + room * (1 - share);
     return [
-      svg('line', { class: 'grid', x1: LEFT, x2: WIDTH, y1: y, y2: y }),
+      svg('line', { class: 'grid', x1: LEFT, x2: width, y1: y, y2: y }),
       svg('text', { class: 'axis', x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, words(top * share)),
     ];
   });
 }
 
-function bars(columns, top, words, tip) {
-  const step = (WIDTH - LEFT) / columns.length;
+function bars(width, columns, top, words, tip) {
+  const step = (width - LEFT) / columns.length;
   const room = HEIGHT - BOTTOM - 8;
   return columns.map((column, i) => {
     let y = 8 + room;
@@ -103,9 +104,9 @@ function bars(columns, top, words, tip) {
   });
 }
 
-function ticks(days) {
-  const step = (WIDTH - LEFT) / days.length;
-  const each = Math.max(1, Math.ceil(days.length / (WIDTH / 110)));
+function ticks(width, days) {
+  const step = (width - LEFT) / days.length;
+  const each = Math.max(1, Math.ceil(days.length / (width / 110)));
   return days.map(
     (day, i) =>
       i % each === 0 &&

@@ -3,9 +3,8 @@
 import { el, fill } from './dom.js';
 import { clip } from './words.js';
 
-// `complete(words)` gives a list of texts, maybe later.
+// A field of its own.
 export function combobox({ id, test, value, placeholder, complete }) {
-  const list = el('ul.options', { id: `${id}-list`, role: 'listbox', hidden: true });
   const input = el('input', {
     id,
     test,
@@ -15,16 +14,21 @@ export function combobox({ id, test, value, placeholder, complete }) {
     role: 'combobox',
     autocomplete: 'off',
     spellcheck: 'false',
-    'aria-expanded': 'false',
-    'aria-controls': `${id}-list`,
-    'aria-autocomplete': 'list',
   });
+  return { input, node: completed(input, complete) };
+}
+
+// A field and its list. `complete(words)` gives a list of texts, maybe later.
+export function completed(input, complete) {
+  const list = el('ul.options', { id: `${input.id}-list`, role: 'listbox', hidden: true });
+  input.setAttribute('aria-controls', list.id);
+  input.setAttribute('aria-autocomplete', 'list');
   const box = { input, list, complete, found: [], at: -1, turn: 0 };
   input.addEventListener('input', () => look(box));
   input.addEventListener('focus', () => look(box));
   input.addEventListener('blur', () => close(box));
   input.addEventListener('keydown', (event) => key(box, event));
-  return { input, node: el('div.combobox', input, list) };
+  return el('div.combobox', input, list);
 }
 
 async function look(box) {
@@ -56,7 +60,7 @@ function show(box, at) {
     );
   fill(list, found.map(option));
   list.hidden = found.length === 0;
-  input.setAttribute('aria-expanded', String(!list.hidden));
+  if (input.role === 'combobox') input.setAttribute('aria-expanded', String(!list.hidden));
   if (at >= 0) input.setAttribute('aria-activedescendant', `${input.id}-${at}`);
   else input.removeAttribute('aria-activedescendant');
   list.children[at]?.scrollIntoView({ block: 'nearest' });
@@ -83,5 +87,5 @@ function key(box, event) {
     take(box, Math.max(at, 0));
   else return;
   event.preventDefault();
-  event.stopPropagation();
+  event.stopImmediatePropagation();
 }

@@ -2,6 +2,7 @@
 
 import { agents, part, post } from './api.js';
 import { askBox } from './ask.js';
+import { completed } from './combobox.js';
 import { button, el, fill, select, spoken, text } from './dom.js';
 import { attempt, toast } from './shell.js';
 import { clip } from './words.js';
@@ -10,13 +11,16 @@ export class Composer {
   constructor(id) {
     Object.assign(this, { id, address: `/api/sessions/${part(id)}`, held: [] });
     this.box = el('textarea', {
+      id: 'follow-up',
       test: 'follow-up',
       rows: 1,
       'aria-label': 'Follow-up',
       maxlength: 100000,
       oninput: () => this.typed(),
-      onkeydown: (event) => this.key(event),
     });
+    const field = completed(this.box, (words) => this.complete(words));
+    // What chooses a command from the list does not send it.
+    this.box.addEventListener('keydown', (event) => this.key(event));
     this.send = el('button.primary', { test: 'send' }, 'Send');
     this.hold = button('', 'hold', () => this.keep(), 'After this turn');
     this.stop = button('', 'interrupt', () => this.interrupt(), 'Interrupt');
@@ -35,7 +39,7 @@ export class Composer {
       el(
         'form',
         { onsubmit: (event) => this.submit(event) },
-        this.box,
+        field,
         el('div.row', this.selectors, el('span.grow'), this.quit, this.stop, this.hold, this.send),
       ),
     );
@@ -89,6 +93,12 @@ export class Composer {
     fill(this.selectors, isOpen && [byModel, byMode, own]);
     this.names = commands.map((command) => command.name ?? command);
     this.box.title = this.names.length ? `Commands: ${clip(this.names.map((name) => `/${name}`).join(' '), 300)}` : '';
+  }
+
+  // The commands that the agent has, for who begins to name one.
+  complete(words) {
+    if (!/^\/\S*$/.test(words) || this.card?.state !== 'running') return [];
+    return (this.names ?? []).map((name) => `/${name} `).filter((name) => name.startsWith(words) && name.trim() !== words);
   }
 
   showAsks(count, act) {
@@ -163,7 +173,10 @@ export class Composer {
     const words = this.held.shift();
     if (!words) return;
     this.showHeld();
-    if (!(await attempt(() => this.deliver(words)))) toast('A held prompt was not taken', { bad: true });
+    if (await attempt(() => this.deliver(words))) return;
+    // What was not taken is not lost.
+    this.box.value = [words, this.box.value].filter(Boolean).join('\n\n');
+    this.typed();
   }
 
   empty() {

@@ -1,6 +1,7 @@
 // The head of a session's page: what it is, how it stands, what it has cost, and what can be done with all of it.
 
 import { getText, part, path, post, remove } from './api.js';
+import { archive } from './archive.js';
 import { button, el, fill, mark, spoken, text } from './dom.js';
 import { show } from './keys.js';
 import { go } from './router.js';
@@ -54,6 +55,7 @@ export class Facts {
       ? `in ${whole(tokens.input)} · out ${whole(tokens.output)} · cache read ${whole(tokens.cacheRead)} · cache written ${whole(tokens.cacheWrite)}`
       : '';
     text(this.cost, money(card.costUsd || null));
+    text(this.away, card.archived ? 'Put back on the board' : 'Archive');
     this.showContext(card.context);
     this.tick();
   }
@@ -89,7 +91,7 @@ export class Facts {
       file('markdown', 'Export as Markdown'),
       file('html', 'Export as HTML'),
       file('jsonl', 'Export as JSON lines'),
-      item('archive', 'Archive', () => this.archive()),
+      (this.away = item('archive', 'Archive', () => this.archive())),
       item('delete', 'Delete…', () => this.delete()),
     );
     const menu = el(
@@ -131,7 +133,8 @@ export class Facts {
   }
 
   async archive() {
-    if (await attempt(() => post(`${this.address}/archive`, { archived: true }), 'Archived')) go('/');
+    const leaves = !this.card.archived;
+    if ((await archive(this.card)) && leaves) go('/');
   }
 
   delete() {

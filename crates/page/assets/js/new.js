@@ -170,7 +170,7 @@ class NewPage {
       this.options.filter((control) => control.value).map((control) => [control.option.id, control.value]),
     );
     const config = {
-      workingDirectory: this.folder.input.value.trim() || undefined,
+      workingDirectory: this.folder.input.value.trim().replace(/^~(?=\/|$)/, this.page.home) || undefined,
       model: this.model.value.trim() || undefined,
       approvalMode: this.approval.value,
       sandboxMode: this.sandbox.value,

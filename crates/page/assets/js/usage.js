@@ -1,7 +1,7 @@
 // Usage: tokens and cost by day, model and project, as charts and as a table.
 
 import { get, path } from './api.js';
-import { barChart, dayChart } from './chart.js';
+import { barChart, dayChart, narrow } from './chart.js';
 import { el, fill, select } from './dom.js';
 import { empty, load } from './states.js';
 import { clip, folder, money, short, whole } from './words.js';
@@ -21,7 +21,10 @@ const TABLES = {
 };
 
 export function open(stage, _, query) {
-  new UsagePage(stage, query);
+  const page = new UsagePage(stage, query);
+  const redraw = () => page.data && page.show(page.data);
+  narrow.addEventListener('change', redraw);
+  return () => narrow.removeEventListener('change', redraw);
 }
 
 class UsagePage {

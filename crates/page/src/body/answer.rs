@@ -13,7 +13,7 @@ use crate::html::{Html, line, markdown};
 /// A message of the user, or of somebody in the user's place.
 pub(super) fn user(message: &UserMessage, address: &Address<'_>) -> Body {
     let mut pile = Pile::default();
-    Pieces::new(address).show(&mut pile, &message.content);
+    Pieces::as_written(address).show(&mut pile, &message.content);
     let mut body = pile.body("user", Html::default());
     body.fold = message.synthetic;
     body.label = match (message.synthetic, message.queued) {

@@ -38,11 +38,17 @@ fn is_picture(content: &Content) -> bool {
 pub(super) struct Pieces<'a> {
     address: &'a Address<'a>,
     pictures: usize,
+    text: fn(&str) -> Shown,
 }
 
 impl<'a> Pieces<'a> {
     pub(super) fn new(address: &'a Address<'a>) -> Self {
-        Self { address, pictures: 0 }
+        Self { address, pictures: 0, text: markdown }
+    }
+
+    /// The same, with texts as they were written: people do not think of Markdown when they type an asterisk.
+    pub(super) fn as_written(address: &'a Address<'a>) -> Self {
+        Self { text: plain, ..Self::new(address) }
     }
 
     pub(super) fn show(&mut self, pile: &mut Pile, content: &[Content]) {
@@ -52,7 +58,7 @@ impl<'a> Pieces<'a> {
     fn piece(&mut self, pile: &mut Pile, content: &Content) {
         let text = content.text.as_deref().unwrap_or_default();
         match content.kind {
-            ContentType::Text => pile.add(markdown(text)),
+            ContentType::Text => pile.add((self.text)(text)),
             ContentType::Code => pile.add(code(text, content.language.as_deref().unwrap_or_default())),
             ContentType::Image => self.image(pile, content),
             ContentType::File => file(pile, content),

@@ -1,7 +1,8 @@
 //! An entry as the page gets it, made of what is remembered of it and the events that this names.
 
 use switchboard_event::{
-    Body as What, Delta, Event, Item, Notice, RequestOpened, RequestResolved, TurnCompleted, Usage, UserMessage,
+    Body as What, Delta, Details, Event, Item, Notice, RequestOpened, RequestResolved, TurnCompleted, Usage,
+    UserMessage,
 };
 
 use super::{Asked, Entry, Kind, Line, Sheet, Stage, items, notices};
@@ -46,6 +47,7 @@ impl Sheet {
         let millis = item.duration_ms.or_else(|| line.done.map(|_| event.at.millis_since(line.at)));
         let millis = millis.filter(|_| line.kind != Kind::User);
         let Some(growth) = self.growth(n).filter(|_| line.done.is_none()) else {
+            let item = self.near(item);
             return Some(Entry { ms: millis, ..put_together(line, body::item(&item, &address)) });
         };
         let mut entry = put_together(line, body::item(&items::without_growing(item), &address));
@@ -53,6 +55,21 @@ impl Sheet {
         (entry.tail, entry.live) = (Some(growth.tail.clone()), Some(growth.way.name()));
         (entry.more, entry.ms, entry.size) = (growth.cut, None, line.size);
         Some(entry)
+    }
+
+    /// The same item with the files of the session's folder named as people name them there. Requests are not touched:
+    /// what one agrees to is named in full.
+    fn near(&self, mut item: Item) -> Item {
+        if let (Details::FileChange(change), Some(folder)) = (&mut item.details, self.facts.info.cwd.as_deref()) {
+            let paths = change.changes.iter_mut().flat_map(|change| [Some(&mut change.path), change.to.as_mut()]);
+            for path in paths.flatten() {
+                let inside = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+                if let Some(inside) = inside.filter(|inside| !inside.is_empty()).map(str::to_owned) {
+                    *path = inside;
+                }
+            }
+        }
+        item
     }
 }
 

@@ -4,7 +4,7 @@ use axum::{extract::State, response::Response, routing::on};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_agents::Kind;
-use switchboard_logs::{HitView, Query as Wanted, Words};
+use switchboard_logs::{Filter, HitView, Query as Wanted, Words};
 
 use super::{
     logs::{answer, json},
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Problem, Service,
     input::Query,
-    logs::{self, Said, agent_names},
+    logs::{self, Which},
 };
 
 /// The operations of this group.
@@ -39,25 +39,10 @@ struct SearchQuery {
     regex: Option<bool>,
     /// Only in passages of these kinds, separated by commas: `user_message`, `assistant_message`, `tool_call`, ….
     kind: Option<String>,
-    /// Of these agents, separated by commas.
-    #[schemars(schema_with = "agent_names")]
-    agent: Option<String>,
-    /// In folders whose path has this text in it.
-    project: Option<String>,
-    /// With models whose name has this text in it.
-    model: Option<String>,
-    /// On branches whose name has this text in it.
-    branch: Option<String>,
-    /// Of the machine that was given this name; the empty name is this machine.
-    machine: Option<String>,
+    #[serde(flatten)]
+    which: Which,
     /// Of this session alone, by its id or the beginning of it.
     session: Option<String>,
-    /// From a time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
-    since: Option<String>,
-    /// Up to a time; a day is in it as a whole.
-    until: Option<String>,
-    /// The time zone of days, such as `Europe/Berlin`, `UTC` or `+02:00`; else the server's.
-    timezone: Option<String>,
     /// So many at most.
     #[schemars(range(min = 1, max = 500), extend("default" = 20))]
     limit: Option<u32>,
@@ -93,22 +78,12 @@ impl SearchQuery {
         if self.q.trim().is_empty() || self.q.chars().count() > 10_000 {
             return Err(Problem::bad_field("q", "1 to 10000 characters to search for"));
         }
-        let zone = service.zone(self.timezone.as_deref())?;
-        let said = Said {
-            agent: self.agent.as_deref(),
-            project: self.project.as_deref(),
-            model: self.model.as_deref(),
-            branch: self.branch.as_deref(),
-            machine: self.machine.as_deref(),
-            session: self.session.as_deref(),
-            since: self.since.as_deref(),
-            until: self.until.as_deref(),
-        };
+        let session = self.session.clone().filter(|given| !given.is_empty());
         let words = if self.regex == Some(true) { Words::Regex } else { Words::Plain };
         Ok(Wanted {
             words: words(self.q.clone()),
             kinds: kinds(self.kind.as_deref())?,
-            filter: said.filter(&zone, service.now())?,
+            filter: Filter { session, ..self.which.filter(service)? },
             limit: logs::count(self.limit, 20, 500)?,
         })
     }

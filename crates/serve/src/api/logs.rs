@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Problem, Service,
     input::{Path, Query},
-    logs::{self, Said, agent_names},
+    logs::{self, Which},
 };
 
 /// The operations of this group.
@@ -62,25 +62,10 @@ pub const OPERATIONS: &[Operation] = &[
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListQuery {
-    /// Of these agents, separated by commas.
-    #[schemars(schema_with = "agent_names")]
-    agent: Option<String>,
-    /// In folders whose path has this text in it.
-    project: Option<String>,
-    /// With models whose name has this text in it.
-    model: Option<String>,
-    /// On branches whose name has this text in it.
-    branch: Option<String>,
-    /// Of the machine that was given this name; the empty name is this machine.
-    machine: Option<String>,
+    #[serde(flatten)]
+    which: Which,
     /// With this text in the title or the first prompt, whatever the case of its letters.
     text: Option<String>,
-    /// From a time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
-    since: Option<String>,
-    /// Up to a time; a day is in it as a whole.
-    until: Option<String>,
-    /// The time zone of days, such as `Europe/Berlin`, `UTC` or `+02:00`; else the server's.
-    timezone: Option<String>,
     /// So many at most.
     #[schemars(range(min = 1, max = 500), extend("default" = 50))]
     limit: Option<u32>,
@@ -130,8 +115,7 @@ fn log_dialect(_: &mut SchemaGenerator) -> Schema {
 
 async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) -> Result<Response, Problem> {
     let limit = logs::count(query.limit, 50, 500)?;
-    let zone = service.zone(query.timezone.as_deref())?;
-    let filter = query.said().filter(&zone, service.now())?;
+    let filter = query.which.filter(&service)?;
     let before = query.before.as_deref().map(cursor).transpose()?;
     let json = service
         .logs()
@@ -150,21 +134,6 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
         })
         .await?;
     Ok(answer(json))
-}
-
-impl ListQuery {
-    fn said(&self) -> Said<'_> {
-        Said {
-            agent: self.agent.as_deref(),
-            project: self.project.as_deref(),
-            model: self.model.as_deref(),
-            branch: self.branch.as_deref(),
-            machine: self.machine.as_deref(),
-            session: None,
-            since: self.since.as_deref(),
-            until: self.until.as_deref(),
-        }
-    }
 }
 
 fn has_text(session: &Session, text: &str) -> bool {

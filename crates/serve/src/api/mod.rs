@@ -19,16 +19,16 @@ use std::time::Instant;
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{Method as HttpMethod, StatusCode},
+    http::{HeaderMap, Method as HttpMethod, StatusCode},
     middleware::{Next, from_fn_with_state},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 
 pub use logs::answer;
 pub use operation::{Answer, Content, Operation};
 pub use streams::last_event_id;
 
-use crate::{Problem, Service, page};
+use crate::{Problem, Service, guard::reads_pages, page};
 
 /// All operations, in groups, in the order in which they are shown.
 pub const GROUPS: &[&[Operation]] = &[
@@ -60,9 +60,14 @@ impl Service {
     }
 }
 
-async fn nothing_here() -> Problem {
+/// A person gets the page, which says the same.
+async fn nothing_here(method: HttpMethod, headers: HeaderMap) -> Response {
+    if method == HttpMethod::GET && reads_pages(&headers) {
+        return page::nothing_here();
+    }
     let detail = "there is nothing at this address";
-    Problem::new(StatusCode::NOT_FOUND, "not_found", detail).with_hint("GET /openapi.json lists all operations")
+    let problem = Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
+    problem.with_hint("GET /openapi.json lists all operations").into_response()
 }
 
 async fn not_that_way() -> Problem {

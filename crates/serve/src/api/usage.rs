@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Problem, Service,
     input::Query,
-    logs::{Said, agent_names, count},
+    logs::{Which, count},
 };
 
 /// The operations of this group.
@@ -50,25 +50,10 @@ struct UsageQuery {
     /// `json` unless said, or `csv`: a table of the rows, with a breakdown one of each row's models.
     #[schemars(schema_with = "format_name")]
     format: Option<String>,
-    /// Of these agents, separated by commas.
-    #[schemars(schema_with = "agent_names")]
-    agent: Option<String>,
-    /// In folders whose path has this text in it.
-    project: Option<String>,
-    /// With models whose name has this text in it.
-    model: Option<String>,
-    /// On branches whose name has this text in it.
-    branch: Option<String>,
-    /// Of the machine that was given this name; the empty name is this machine.
-    machine: Option<String>,
+    #[serde(flatten)]
+    which: Which,
     /// Of this session alone, by its id or the beginning of it.
     session: Option<String>,
-    /// From a time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
-    since: Option<String>,
-    /// Up to a time; a day is in it as a whole.
-    until: Option<String>,
-    /// The time zone of days, such as `Europe/Berlin`, `UTC` or `+02:00`; else the server's.
-    timezone: Option<String>,
     /// So many rows at most; the total is always that of all.
     #[schemars(range(min = 1, max = 10_000), extend("default" = 1_000))]
     limit: Option<u32>,
@@ -92,14 +77,14 @@ fn order_name(_: &mut SchemaGenerator) -> Schema {
 }
 
 async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -> Result<Response, Problem> {
-    let (zone, now) = (service.zone(query.timezone.as_deref())?, service.now());
+    let (zone, now) = (query.which.zone(&service)?, service.now());
     let bad = |field: &str, known: String| Problem::bad_field(field, &format!("one of {known}"));
     let by = query.by.as_deref().map_or(Ok(By::Day), str::parse);
     let by = by.map_err(|()| bad("by", By::ALL.map(By::name).join(", ")))?;
     let order = query.order.as_deref().map(str::parse::<Order>).transpose();
     let order = order.map_err(|_| bad("order", Order::ALL.map(Order::name).join(", ")))?;
     let limit = count(query.limit, 1_000, 10_000)?;
-    let wanted = query.said().filter(&zone, now)?;
+    let (wanted, session) = (query.which.filter(&service)?, query.session);
     let breakdown = query.breakdown == Some(true);
     let as_table = match query.format.as_deref() {
         None | Some("json") => false,
@@ -109,7 +94,7 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
     let written = service
         .logs()
         .ask(move |library| {
-            let session = wanted.session.as_deref().map(|given| library.session(given)).transpose()?;
+            let session = session.filter(|given| !given.is_empty()).map(|given| library.session(&given)).transpose()?;
             let filter = Filter { session: session.map(|session| session.id), ..wanted };
             let prices = library.prices()?;
             let question = Question { by, zone: &zone, now, prices: &prices, breakdown };
@@ -128,19 +113,4 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
 fn table(csv: Vec<u8>) -> Response {
     let headers = [(header::CONTENT_TYPE, CSV), (header::CONTENT_DISPOSITION, "attachment; filename=\"usage.csv\"")];
     (headers, csv).into_response()
-}
-
-impl UsageQuery {
-    fn said(&self) -> Said<'_> {
-        Said {
-            agent: self.agent.as_deref(),
-            project: self.project.as_deref(),
-            model: self.model.as_deref(),
-            branch: self.branch.as_deref(),
-            machine: self.machine.as_deref(),
-            session: self.session.as_deref(),
-            since: self.since.as_deref(),
-            until: self.until.as_deref(),
-        }
-    }
 }

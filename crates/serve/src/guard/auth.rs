@@ -103,6 +103,16 @@ pub fn forget(uri: &mut Uri) {
     }
 }
 
+/// The same address of ours without the token.
+pub fn without_token(uri: &Uri) -> String {
+    let mut address = uri.clone();
+    forget(&mut address);
+    // One that is written in another way goes with all the rest.
+    let is_clean = in_query(&address).is_none();
+    let whole = address.path_and_query().map(PathAndQuery::as_str).filter(|_| is_clean);
+    whole.unwrap_or(address.path()).to_owned()
+}
+
 /// What makes a browser keep the token, from scripts and from other sites.
 pub fn cookie(token: &Token) -> Option<HeaderValue> {
     let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000", token.expose());

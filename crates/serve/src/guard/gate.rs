@@ -16,7 +16,8 @@ use super::{
     body::{Bodies, Cut},
     headers,
     origin::{self, From, Names},
-    page, rate,
+    page::{self, Person},
+    rate,
 };
 use crate::listen::Peer;
 
@@ -106,21 +107,20 @@ impl Guard {
         Ok(Passed::On(request, cut))
     }
 
-    /// The printed link: the token moves from the address into a cookie.
+    /// The printed link: the token moves from the address into a cookie. Who is in anyhow may have come by an old one.
     fn link(&self, request: &Request) -> Option<Response> {
         let token = self.0.token.as_ref()?;
         let said = auth::is_page(request).then(|| auth::in_query(request.uri())).flatten()?;
-        let cookie = auth::cookie(token).filter(|_| token.is(&said))?;
-        // The same address without it.
-        let mut address = request.uri().clone();
-        auth::forget(&mut address);
-        // One that is written in another way goes with all the rest.
-        let is_clean = auth::in_query(&address).is_none();
-        let whole = address.path_and_query().map(|address| address.as_str()).filter(|_| is_clean);
-        let address = whole.unwrap_or(address.path());
+        let cookie = auth::cookie(token).filter(|_| token.is(&said));
+        if cookie.is_none() && auth::way(token, request).is_none() {
+            return None;
+        }
+        let address = auth::without_token(request.uri());
         let mut response = StatusCode::SEE_OTHER.into_response();
         response.headers_mut().insert(header::LOCATION, HeaderValue::try_from(address).ok()?);
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
+        if let Some(cookie) = cookie {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
         Some(response)
     }
 
@@ -155,6 +155,7 @@ fn is_forged(way: Way, request: &Request, from: &From) -> bool {
 }
 
 async fn pass(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let person = Person::asks(&request);
     let (passed, from) = match guard.whence(&request) {
         Ok((peer, from)) => (guard.admit(request, peer, &from).await, from),
         Err(refusal) => (Err(refusal), From::Nowhere),
@@ -166,7 +167,7 @@ async fn pass(State(guard): State<Guard>, request: Request, next: Next) -> Respo
             cut.why().map_or(response, Refusal::into_response)
         }
         Ok(Passed::Answered(response)) => response,
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => person.map_or_else(|| refusal.into_response(), |person| person.refuse(refusal)),
     };
     headers::secure(&mut response);
     if let From::Friend(friend) = from {

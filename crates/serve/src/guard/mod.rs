@@ -18,6 +18,7 @@ mod token;
 pub use body::Bodies;
 pub use caller::{Caller, Lookout, Unseen};
 pub use gate::{Guard, Rules};
+pub use page::reads_pages;
 pub use rate::Rate;
 pub use refusal::Refusal;
 pub use token::{BadToken, Token};

@@ -105,6 +105,12 @@ impl Refusal {
         })
     }
 
+    /// A right token would have let it in.
+    #[must_use]
+    pub fn is_for_want_of_a_token(self) -> bool {
+        matches!(self, Self::Unauthorized | Self::TooManyFailures(_))
+    }
+
     fn retry_after(self) -> Option<Duration> {
         match self {
             Self::TooMany(wait) | Self::TooManyFailures(wait) => Some(wait),

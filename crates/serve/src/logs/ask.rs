@@ -1,54 +1,65 @@
 //! What may be asked of logs: the same words in every query.
 
 use jiff::tz::TimeZone;
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
 use serde_json::json;
 use switchboard_agents::{LOGS, agent};
-use switchboard_event::Timestamp;
 use switchboard_logs::{Filter, when};
 
-use crate::Problem;
+use crate::{Problem, Service};
 
-/// Which sessions, replies and passages are meant, as it was said.
-#[derive(Debug, Default)]
-pub struct Said<'a> {
+/// Which sessions, replies and passages are meant: what every query of logs may say.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct Which {
     /// Of these agents, separated by commas.
-    pub agent: Option<&'a str>,
-    /// In folders whose path has this in it.
-    pub project: Option<&'a str>,
-    /// With models whose name has this in it.
-    pub model: Option<&'a str>,
-    /// On branches whose name has this in it.
-    pub branch: Option<&'a str>,
-    /// Of a machine.
-    pub machine: Option<&'a str>,
-    /// Of a session, by its whole id.
-    pub session: Option<&'a str>,
-    /// From a time on.
-    pub since: Option<&'a str>,
-    /// Up to a time.
-    pub until: Option<&'a str>,
+    #[schemars(schema_with = "agent_names")]
+    agent: Option<String>,
+    /// In folders whose path has this text in it.
+    project: Option<String>,
+    /// With models whose name has this text in it.
+    model: Option<String>,
+    /// On branches whose name has this text in it.
+    branch: Option<String>,
+    /// Of the machine that was given this name; the empty name is this machine.
+    machine: Option<String>,
+    /// From a time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
+    since: Option<String>,
+    /// Up to a time; a day is in it as a whole.
+    until: Option<String>,
+    /// The time zone of days, such as `Europe/Berlin`, `UTC` or `+02:00`; else the server's.
+    timezone: Option<String>,
 }
 
-impl Said<'_> {
-    /// What it means, in a time zone and as of now.
+impl Which {
+    /// The time zone of days.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn zone(&self, service: &Service) -> Result<TimeZone, Problem> {
+        service.zone(self.timezone.as_deref())
+    }
+
+    /// What it means as of now.
     ///
     /// # Errors
     /// If it makes no sense.
-    pub fn filter(&self, zone: &TimeZone, now: Timestamp) -> Result<Filter, Problem> {
+    pub fn filter(&self, service: &Service) -> Result<Filter, Problem> {
+        let (zone, now) = (self.zone(service)?, service.now());
         let bad = |field: &str, error: &when::BadTime| Problem::bad_field(field, &error.to_string());
-        let (since, _) = when::between(self.since, None, zone, now).map_err(|error| bad("since", &error))?;
-        let (_, until) = when::between(self.since, self.until, zone, now).map_err(|error| bad("until", &error))?;
-        let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        let (since, until) = (self.since.as_deref(), self.until.as_deref());
+        let (from, _) = when::between(since, None, &zone, now).map_err(|error| bad("since", &error))?;
+        let (_, to) = when::between(since, until, &zone, now).map_err(|error| bad("until", &error))?;
+        let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         Ok(Filter {
-            agents: agents(self.agent)?,
-            project: owned(self.project),
-            model: owned(self.model),
-            branch: owned(self.branch),
-            machine: self.machine.map(str::to_owned),
-            session: owned(self.session),
-            since,
-            until,
+            agents: agents(self.agent.as_deref())?,
+            project: said(&self.project),
+            model: said(&self.model),
+            branch: said(&self.branch),
+            machine: self.machine.clone(),
+            session: None,
+            since: from,
+            until: to,
         })
     }
 }
@@ -87,7 +98,7 @@ fn agents(said: Option<&str>) -> Result<Vec<String>, Problem> {
 }
 
 /// The names of agents that leave logs, separated by commas.
-pub fn agent_names(_: &mut SchemaGenerator) -> Schema {
+fn agent_names(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = LOGS.iter().map(|logs| logs.agent).collect();
     json_schema!({ "type": "string", "examples": [json!(names.join(","))] })
 }

@@ -8,5 +8,5 @@ mod transcript;
 
 pub use adopt::{AdoptError, adopt};
 pub use archive::Archive;
-pub use ask::{Said, agent_names, count, zone};
+pub use ask::{Which, count, zone};
 pub use transcript::page;

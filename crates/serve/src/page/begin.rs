@@ -45,8 +45,9 @@ pub async fn begin(State(service): State<Service>) -> Result<Response, Problem> 
         let defaults = json!({
             "workingDirectory": setup.cwd, "approvalMode": setup.approval, "agent": last, "roots": setup.roots,
         });
-        Ok(serde_json::to_vec(&json!({ "agents": shown, "folders": folders, "defaults": defaults }))
-            .unwrap_or_default())
+        let begin =
+            json!({ "agents": shown, "folders": folders, "defaults": defaults, "home": asker.setup().machine.home });
+        Ok(serde_json::to_vec(&begin).unwrap_or_default())
     });
     Ok(answer(json.await?))
 }

@@ -14,6 +14,13 @@ pub async fn index(headers: HeaderMap) -> Response {
     found("index.html", &headers)
 }
 
+/// The page where there is none: it says so.
+pub fn nothing_here() -> Response {
+    let mut response = found("index.html", &HeaderMap::new());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
 /// Its icon, where browsers look for one by themselves.
 pub async fn icon(headers: HeaderMap) -> Response {
     found("icon.svg", &headers)

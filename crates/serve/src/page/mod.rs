@@ -24,6 +24,7 @@ mod watch;
 use axum::{Router, routing::get};
 
 pub use desks::Desks;
+pub use files::nothing_here;
 pub use ledger::Ledger;
 pub use transcript::Transcripts;
 pub use watch::Watch;

@@ -105,6 +105,40 @@ async fn who_is_outside_sees_how_to_get_in_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_person_with_a_wrong_link_is_told_and_it_leaves_the_address_bar() {
+    let door = Door::open();
+    const BROWSER: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
+    for (given, left) in [
+        ("/?token=wrong", Some("/")),
+        ("/s/x?a=1&token=wrong", Some("/s/x?a=1")),
+        ("/s/x?%74oken=wrong", Some("/s/x")),
+        ("/nowhere", None),
+        ("/api/sessions?token=wrong", Some("/")),
+        ("//evil.example/?token=wrong", Some("/")),
+    ] {
+        let answer = door.head(&format!("GET {given}"), &[BROWSER]).await;
+        assert_eq!(answer.status, 401, "{given}");
+        assert!(
+            answer.head.contains("content-type: text/html") && answer.body.contains("switchboard token"),
+            "{given}"
+        );
+        let refresh = left.map(|left| format!("refresh: 0; url={left}#old-link\r\n"));
+        assert_eq!(answer.head.lines().any(|line| line.starts_with("refresh:")), refresh.is_some(), "{given}");
+        assert!(refresh.is_none_or(|refresh| answer.head.contains(&refresh)), "{given}: {}", answer.head);
+    }
+    // Who is in is not asked again.
+    let inside = door.head("GET /s/x?token=wrong", &[BROWSER, COOKIE]).await;
+    assert!(inside.status == 303 && inside.head.contains("location: /s/x\r\n"), "{inside:?}");
+    assert!(!inside.head.contains("set-cookie"), "{inside:?}");
+    let told = async || door.head("GET /?token=wrong", &[BROWSER]).await.status;
+    let mut statuses = Vec::new();
+    while statuses.len() < 50 && !statuses.contains(&429) {
+        statuses.push(told().await);
+    }
+    assert!(statuses.contains(&429), "who guesses by a browser waits, too: {statuses:?}");
+}
+
+#[tokio::test]
 async fn a_link_into_the_page_stays_one() {
     let door = Door::open();
     for (given, left) in [

@@ -1,5 +1,5 @@
 //! `bench board`: what the page weighs, how soon it is painted, what it costs to watch a busy session and to open a long
-//! one; in a real browser, by its own counters, beside the budgets.
+//! one; in a real browser, by its own trace and counters, beside the budgets.
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
@@ -37,7 +37,8 @@ const ROWS: &[Row] = &[
     ("stream", "events_a_second", "events of the busy session", 1.0, "1/s", None),
     ("stream", "busy_percent", "main thread busy", 1.0, "%", Some(50.0)),
     ("stream", "script_percent", "of that in scripts", 1.0, "%", None),
-    ("stream", "layout_percent", "of that in layout and styles", 1.0, "%", None),
+    ("stream", "layout_percent", "of that in layout and painting", 1.0, "%", None),
+    ("stream", "longest_ms", "longest task", 1.0, "ms", None),
     ("stream", "heap_mb", "heap of the page", 1.0, "MB", None),
     ("stream", "heap_growth_mb", "grown meanwhile", 1.0, "MB", Some(5.0)),
     ("stream", "nodes", "nodes of the page", 1.0, "", None),
