@@ -98,6 +98,8 @@ pub struct Rows {
     pub query: &'static str,
     /// What follows each of them: the rows that belong to the value of its first column (`?1`).
     pub each: &'static [Rows],
+    /// For tokens, a row matters only if its `data` has one of these words in it; without words, each does.
+    pub counting: &'static [&'static str],
 }
 
 /// A small file that is one record of a session.

@@ -62,6 +62,8 @@ pub struct Scribe {
     /// What went wrong, should it turn out that something did.
     suspected: Option<Fault>,
     exit: Option<(Option<i32>, Option<i32>)>,
+    /// Nobody wants more than figures, and which tools were called.
+    brief: bool,
 }
 
 /// Where events belong: to the main conversation, or to a subagent.
@@ -123,7 +125,18 @@ impl Scribe {
             closing: false,
             suspected: None,
             exit: None,
+            brief: false,
         }
+    }
+
+    /// From now on, nobody wants more than figures, and which tools were called; or everything is wanted.
+    pub(crate) fn be_brief(&mut self, brief: bool) {
+        self.brief = brief;
+    }
+
+    /// What was said, given and given back need not be written down.
+    pub(crate) fn is_brief(&self) -> bool {
+        self.brief
     }
 
     /// A record is about to be read.

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use switchboard_agents::{Form, LOGS, Logs, Queries, Source};
+use switchboard_agents::{Depth, Form, LOGS, Logs, Queries, Source};
 use switchboard_logs::read;
 
 use super::stage::Stage;
@@ -44,7 +44,9 @@ impl<'a> Log<'a> {
     pub fn translate(&self, session: Option<&str>, mut stage: Stage) -> Result<(), Failure> {
         let read = match self.form {
             Form::Database(queries) => self.database(queries, session, &mut stage),
-            form => read::records(self.path, &form, None, 0, &mut |_, record| stage.line(record)).map(|_| true),
+            form => {
+                read::records(self.path, &form, None, 0, Depth::All, &mut |_, record| stage.line(record)).map(|_| true)
+            }
         };
         if let Ok(true) | Err(_) = read {
             // What was read is worth having.
@@ -67,7 +69,7 @@ impl<'a> Log<'a> {
             if std::mem::replace(&mut is_any, true) {
                 stage.next();
             }
-            database.records(queries, id, 0, &mut |_, record| stage.line(record))?;
+            database.records(queries, id, 0, Depth::All, &mut |_, record| stage.line(record))?;
         }
         Ok(is_any)
     }

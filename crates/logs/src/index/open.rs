@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::LogsError;
 
@@ -81,8 +81,19 @@ impl Index {
 
     /// Another connection to the same index.
     pub fn again(&self) -> Result<Self, LogsError> {
-        let connection = connect(&self.path).map_err(|error| self.error(error))?;
-        Ok(Self { connection, path: self.path.clone() })
+        Self::another(&self.path)
+    }
+
+    /// Another connection to an index that is open already.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn another(path: &Path) -> Result<Self, LogsError> {
+        let path = path.to_owned();
+        match connect(&path) {
+            Ok(connection) => Ok(Self { connection, path }),
+            Err(error) => Err(LogsError::Index { path, error }),
+        }
     }
 
     /// What changes whenever somebody writes to it, through this connection or another.
@@ -118,6 +129,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let write = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, write)?;
     connection.busy_timeout(PATIENCE)?;
+    // Or a query is planned anew for every value that is given to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Filters are read where they lie: several fit on a page of this size, and a search looks at a few bytes of each, so
     // the file is mapped and not copied. A file is only cut off where no reader of it can still be.
     connection.execute_batch(

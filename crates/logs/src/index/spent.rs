@@ -182,7 +182,8 @@ fn reply(from: &mut Unpacked<'_>, time: &mut i64) -> Option<Reply> {
     }
     let cost_usd = if flags & 2 == 0 { None } else { Some(f64::from_le_bytes(from.array()?)) };
     let calls = from.count()?;
-    let mut tools = Vec::new();
+    // A damaged count is not believed.
+    let mut tools = Vec::with_capacity(calls.min(16));
     for _ in 0..calls {
         tools.push((u32::from_le_bytes(from.array()?), u32::try_from(from.number()?).ok()?));
     }

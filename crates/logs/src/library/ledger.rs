@@ -163,6 +163,7 @@ impl<'a> Books<'a> {
     fn close(mut self, matching: &Matching) -> Ledger {
         self.settle();
         let mut ledger = Ledger { tools: vec![Vec::new()], ..Ledger::default() };
+        let mut lists = Lists::default();
         let owners: Vec<Owner> = self.order.iter().map(|unit| Owner::of(unit, &mut self.names)).collect();
         let fits = self.names.names.iter().map(|name| (matching.model(name), matching.project(name)));
         let fits: Vec<(bool, bool)> = fits.collect();
@@ -175,7 +176,7 @@ impl<'a> Books<'a> {
             if !matching.unit(unit.id) || !matching.at(at) || !fits(reply.model).0 || !fits(project.0).1 {
                 continue;
             }
-            let tools = ledger.calls(&reply.tools);
+            let tools = lists.number(&reply.tools, &mut ledger.tools);
             ledger.entries.push(owner.entry(&reply, at, project, tools));
         }
         ledger.names = self.names.names;
@@ -183,14 +184,31 @@ impl<'a> Books<'a> {
     }
 }
 
-impl Ledger {
-    /// The list of these calls.
-    fn calls(&mut self, tools: &[(u32, u32)]) -> u32 {
-        if tools.is_empty() {
+/// Lists of tools that were called, each once: most replies call the same few.
+#[derive(Default)]
+struct Lists {
+    known: HashTable<u32>,
+}
+
+impl Lists {
+    /// The number of the list of these calls. The first one is empty.
+    fn number(&mut self, calls: &[(u32, u32)], lists: &mut Vec<Vec<Name>>) -> u32 {
+        if calls.is_empty() {
             return 0;
         }
-        self.tools.push(tools.iter().map(|(_, name)| Name(*name)).collect());
-        u32::try_from(self.tools.len() - 1).unwrap_or_default()
+        let names = || calls.iter().map(|(_, name)| Name(*name));
+        let list = |at: u32| lists.get(at as usize).map(Vec::as_slice).unwrap_or_default();
+        let hash = |list: &mut dyn Iterator<Item = Name>| {
+            list.fold(0, |hash: u64, name| Quick::default().hash_one((hash, name.0)))
+        };
+        let wanted = hash(&mut names());
+        if let Some(known) = self.known.find(wanted, |at| list(*at).iter().copied().eq(names())) {
+            return *known;
+        }
+        let next = u32::try_from(lists.len()).unwrap_or_default();
+        self.known.insert_unique(wanted, next, |at| hash(&mut list(*at).iter().copied()));
+        lists.push(names().collect());
+        next
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::Connection;
-use switchboard_agents::{LOGS, LogFile, Options, Record, Start, Translator, source};
+use switchboard_agents::{Depth, LOGS, LogFile, Options, Record, Start, Translator, source};
 use switchboard_event::{Body, Details, Event, Id};
 
 use super::{Library, sessions::belongs};
@@ -124,7 +124,7 @@ impl Library {
 
     fn records(&self, unit: &Unit, file: Option<&LogFile>, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), LogsError> {
         if let Some(file) = file.filter(|_| !unit.gone) {
-            let read = read::records(&unit.path, &file.form, unit.part.as_deref(), 0, each);
+            let read = read::records(&unit.path, &file.form, unit.part.as_deref(), 0, Depth::All, each);
             match read {
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

@@ -153,7 +153,8 @@ impl Tail {
 
     fn records(&mut self, from: u64, now: Timestamp, out: &mut Vec<Event>) -> io::Result<u64> {
         let (path, part, form) = (self.path.clone(), self.part.clone(), self.file.form);
-        read::records(&path, &form, part.as_deref(), from, &mut |place, bytes| self.record(place, bytes, now, out))
+        let mut each = |place, bytes: &[u8]| self.record(place, bytes, now, out);
+        read::records(&path, &form, part.as_deref(), from, Depth::All, &mut each)
     }
 
     fn record(&mut self, place: u64, bytes: &[u8], now: Timestamp, out: &mut Vec<Event>) {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
-use switchboard_agents::{Queries, Rows};
+use switchboard_agents::{Depth, Queries, Rows};
 
 /// How long to wait for an agent that holds its database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -105,7 +105,8 @@ impl Database {
         Ok(sessions)
     }
 
-    /// Gives the records of a session from a number on, and says how many there are.
+    /// Gives the records of a session from a number on, and says how many there are. What does not matter at that depth
+    /// is empty.
     ///
     /// # Errors
     /// If it cannot be read. What could be read was given.
@@ -114,6 +115,7 @@ impl Database {
         queries: &Queries,
         session: &str,
         from: u64,
+        depth: Depth,
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> io::Result<u64> {
         let snapshot = self.connection.unchecked_transaction().map_err(|error| failed(&error))?;
@@ -124,18 +126,25 @@ impl Database {
             }
             number += 1;
         };
-        queries.rows.iter().try_for_each(|rows| self.rows(rows, session, &mut give))?;
+        queries.rows.iter().try_for_each(|rows| self.rows(rows, session, depth, &mut give))?;
         drop(snapshot);
         self.is_still()?;
         Ok(number.max(from))
     }
 
     /// Gives rows, and after each of them those that belong to it.
-    fn rows(&self, rows: &Rows, of: &str, give: &mut dyn FnMut(&str)) -> io::Result<()> {
+    fn rows(&self, rows: &Rows, of: &str, depth: Depth, give: &mut dyn FnMut(&str)) -> io::Result<()> {
+        let all = depth == Depth::All || rows.counting.is_empty();
         self.query(rows.query, Some(of), &mut |row| {
-            give(&record(rows.table, row)?);
+            match all || counts(rows, row) {
+                true => give(&record(rows.table, row)?),
+                false => give(""),
+            }
+            if rows.each.is_empty() {
+                return Ok(());
+            }
             let id = text(value(row, 0)?);
-            rows.each.iter().try_for_each(|rows| self.rows(rows, &id, give))
+            rows.each.iter().try_for_each(|rows| self.rows(rows, &id, depth, give))
         })
     }
 
@@ -171,6 +180,8 @@ fn connect(path: &Path, options: &str) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(uri(path, options), flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Or a query is planned anew for every value that is given to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if options.starts_with("vfs") {
         // What is known about the log is then kept in memory instead of in a file.
         connection.pragma_update(None, "locking_mode", "exclusive")?;
@@ -212,6 +223,12 @@ fn failed(error: &rusqlite::Error) -> io::Error {
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, error.to_string())
+}
+
+/// A row matters for tokens.
+fn counts(rows: &Rows, row: &Row<'_>) -> bool {
+    let data = row.get_ref("data").ok().and_then(|data| data.as_bytes().ok()).unwrap_or_default();
+    rows.counting.iter().any(|word| memchr::memmem::find(data, word.as_bytes()).is_some())
 }
 
 /// A row as a record: its columns by their names. What a column named `data` holds is JSON already.

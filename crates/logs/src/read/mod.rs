@@ -16,7 +16,7 @@ use std::{
 };
 
 pub use database::{Database, database_mark, sessions_of};
-use switchboard_agents::{Form, Logs};
+use switchboard_agents::{Depth, Form, Logs};
 pub use tree::mark as tree_mark;
 
 /// Gives the records of a file, from a place in it to its end, and says where it ends. In a file of lines a place is a
@@ -24,7 +24,7 @@ pub use tree::mark as tree_mark;
 /// is the session.
 ///
 /// The last line is only given if it is whole; if not, the end is where it begins, since somebody is about to write the
-/// rest.
+/// rest. Records that say nothing about tokens may be given as empty ones to who wants no more than those.
 ///
 /// # Errors
 /// If the file cannot be read, or not to its end. What could be read was given.
@@ -33,6 +33,7 @@ pub fn records(
     form: &Form,
     part: Option<&str>,
     from: u64,
+    depth: Depth,
     each: &mut dyn FnMut(u64, &[u8]),
 ) -> io::Result<u64> {
     match form {
@@ -43,7 +44,7 @@ pub fn records(
         }
         Form::Compressed => compressed::read(path, from, each),
         Form::Document(split) => document::read(path, *split, from, each),
-        Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, each),
+        Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, depth, each),
         Form::Tree(pieces) => tree::read(path, *pieces, from, each),
         Form::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
     }

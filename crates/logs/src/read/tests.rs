@@ -8,7 +8,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use switchboard_agents::{Form, Host, Piece, Queries, Rows};
+use switchboard_agents::{Depth, Form, Host, Piece, Queries, Rows};
 
 use super::{Database, records, sessions_of};
 
@@ -19,12 +19,13 @@ const QUERIES: Queries = Queries {
         "SELECT id, changed FROM talk_of_tomorrow",
     ],
     rows: &[
-        Rows { table: "talk", query: "SELECT * FROM talk WHERE id = ?1", each: &[] },
-        Rows { table: "tomorrow", query: "SELECT * FROM tomorrow WHERE id = ?1", each: &[] },
+        Rows { table: "talk", query: "SELECT * FROM talk WHERE id = ?1", each: &[], counting: &[] },
+        Rows { table: "tomorrow", query: "SELECT * FROM tomorrow WHERE id = ?1", each: &[], counting: &[] },
         Rows {
             table: "line",
             query: "SELECT * FROM line WHERE talk = ?1 ORDER BY id",
-            each: &[Rows { table: "word", query: "SELECT * FROM word WHERE line = ?1", each: &[] }],
+            each: &[Rows { table: "word", query: "SELECT * FROM word WHERE line = ?1", each: &[], counting: &["["] }],
+            counting: &[],
         },
     ],
 };
@@ -33,7 +34,7 @@ const DATABASE: Form = Form::Database(&QUERIES);
 
 fn given(path: &Path, form: &Form, part: Option<&str>, from: u64) -> (Vec<(u64, String)>, io::Result<u64>) {
     let mut given = Vec::new();
-    let end = records(path, form, part, from, &mut |at, record| {
+    let end = records(path, form, part, from, Depth::All, &mut |at, record| {
         given.push((at, String::from_utf8(record.to_vec()).unwrap()));
     });
     (given, end)
@@ -166,6 +167,19 @@ fn a_database_is_read_beside_its_owner() {
 }
 
 #[test]
+fn for_tokens_rows_without_the_words_are_empty_and_have_the_same_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talks.db");
+    drop(database(&path));
+    let mut seen = Vec::new();
+    let mut each = |at, record: &[u8]| seen.push((at, String::from_utf8(record.to_vec()).unwrap()));
+    let end = records(&path, &DATABASE, Some("a"), 0, Depth::Tokens, &mut each);
+    let [talk, line, word, other, _] = A;
+    let expected = (0..).zip([talk, line, word, other, ""].map(str::to_owned)).collect::<Vec<_>>();
+    assert_eq!((seen, end.unwrap()), (expected, 5));
+}
+
+#[test]
 fn one_snapshot_is_read_whatever_happens_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
@@ -173,7 +187,7 @@ fn one_snapshot_is_read_whatever_happens_meanwhile() {
     let mut seen = Vec::new();
     let reader = Database::open(&path).unwrap();
     reader
-        .records(&QUERIES, "a", 0, &mut |_, record| {
+        .records(&QUERIES, "a", 0, Depth::All, &mut |_, record| {
             owner.execute_batch("DELETE FROM line; DELETE FROM word").unwrap();
             seen.push(String::from_utf8(record.to_vec()).unwrap());
         })

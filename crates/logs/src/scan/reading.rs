@@ -108,12 +108,12 @@ impl<'a> Reading<'a> {
     pub fn run(mut self) {
         let seen = &self.task.seen;
         let (path, form, from) = (seen.path.clone(), seen.file.form, self.from);
-        let part = seen.part.as_deref();
+        let (part, depth) = (seen.part.as_deref(), self.way.depth);
         let own = self.way.own.as_ref().filter(|_| matches!(form, Form::Events));
         let mut each = |offset, record: &[u8]| self.record(offset, record);
         let read = match own {
             Some(own) => own.records(part.unwrap_or_default(), &mut each),
-            None => read::records(&path, &form, part, from, &mut each),
+            None => read::records(&path, &form, part, from, depth, &mut each),
         };
         if self.stopped {
             return;

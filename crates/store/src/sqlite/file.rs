@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
 
 use super::{checkpoint::BACKSTOP, store::Options};
 use crate::StoreError;
@@ -114,6 +114,8 @@ fn patient(connection: &mut Connection) -> Result<(), StoreError> {
 }
 
 fn tune(connection: &Connection, options: &Options) -> Result<(), StoreError> {
+    // Or a query is planned anew for every value that is given to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "synchronous", if options.durable { "FULL" } else { "NORMAL" })?;
     connection.pragma_update(None, "journal_size_limit", u64::from(BACKSTOP.unsigned_abs()) * PAGE)?;
     if let Some(bytes) = options.max_bytes {

@@ -1,7 +1,8 @@
 //! The quick way through a rollout: who, what was used, what was said.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::LazyLock};
 
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,6 +14,10 @@ use super::{
     said::{self, Said, Voice},
 };
 use crate::{Called, Depth, Facts, Finds, Json, LogFile, Object, Skim, Spent};
+
+/// What prompts say of themselves.
+static USER_MESSAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"UserMessage\""));
+static USER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"user\""));
 
 /// How many calls are remembered, so that their answers can be named.
 const CALLS: usize = 64;
@@ -38,14 +43,14 @@ pub struct Rollout {
 impl Skim for Rollout {
     fn counts(&self, record: &[u8]) -> bool {
         let Some(head) = head::head(record) else { return true };
-        let find = |word: &[u8]| memchr::memmem::find(head.near, word).is_some();
+        let find = |word: &Finder<'_>| word.find(head.near).is_some();
         match (head.kind, head.what) {
             (b"session_meta" | b"turn_context" | b"token_usage_record", _) => true,
             (b"event_msg" | b"response_item", None) => true,
-            (b"event_msg", Some(b"item_completed")) => self.account.listens() || find(b"\"UserMessage\""),
+            (b"event_msg", Some(b"item_completed")) => self.account.listens() || find(&USER_MESSAGE),
             (b"event_msg", Some(what)) => EVENTS.contains(&what) || self.account.listens(),
             (b"response_item", Some(what)) | (what, None) => match what {
-                b"message" => find(b"\"user\"") || self.account.listens(),
+                b"message" => find(&USER) || self.account.listens(),
                 b"function_call"
                 | b"custom_tool_call"
                 | b"local_shell_call"

@@ -16,11 +16,17 @@ impl Log {
             let id = call.filled("id").map_or_else(|| Id::from(format!("{reply}.call{number}")), Id::from);
             if self.calls.insert(id.clone()) {
                 let name = call.str("name").unwrap_or_default();
-                let mut item = items::item(&name, call.get("args"), scribe);
+                let brief = scribe.is_brief();
+                let mut item = items::item(&name, call.get("args").filter(|_| !brief), scribe);
                 item.reply = Some(Id::from(reply));
                 name_subagent(&mut item, &call);
-                scribe.item_started(&id, item);
                 self.answered = false;
+                if brief {
+                    scribe.item_started(&id, item.clone());
+                    scribe.item_completed(&id, item);
+                    continue;
+                }
+                scribe.item_started(&id, item);
             }
             if scribe.item_is_open(&id) && is_over(&call) {
                 scribe.happened(time(&call, "timestamp"));

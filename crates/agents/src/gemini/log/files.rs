@@ -90,6 +90,10 @@ fn key(session: &str, message: &str, _: &Usage, _: Option<Timestamp>) -> String 
 
 /// A subagent is told by its folder; the log only says that it is one.
 fn facts(record: Json<'_>, facts: &mut Facts) {
+    static SUBAGENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"subagent\""));
+    if SUBAGENT.find(record.text().as_bytes()).is_none() {
+        return;
+    }
     let fields = record.object();
     if fields.is("kind", "subagent") {
         facts.subagent = fields.filled("sessionId");

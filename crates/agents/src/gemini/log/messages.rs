@@ -77,8 +77,10 @@ impl Log {
         scribe.ensure_turn();
         self.seen.entry(id.to_owned()).or_default();
         self.count(id, fields, scribe);
-        self.think(id, fields, scribe);
-        self.say(id, fields, scribe);
+        if !scribe.is_brief() {
+            self.think(id, fields, scribe);
+            self.say(id, fields, scribe);
+        }
         self.tool_calls(id, fields, scribe);
         scribe.otherwise(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
         if let Some(model) = fields.filled("model").filter(|model| scribe.model() != Some(model)) {

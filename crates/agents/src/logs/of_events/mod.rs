@@ -77,6 +77,7 @@ impl Skim for OfEvents {
         // That there is a record matters, and not what it holds: nobody keeps it here.
         let native = Native { dir: Dir::In, body: NativeBody::Json(RawValue::NULL.to_owned()) };
         self.scribe.begin(Some(native), self.events.at.unwrap_or_default(), None);
+        self.scribe.be_brief(depth == Depth::Tokens);
         self.reader.read(Dir::In, record, &mut self.scribe);
         self.scribe.settle(|| unknown(record));
         self.events.at = self.scribe.told().or(self.events.at);

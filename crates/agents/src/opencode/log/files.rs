@@ -31,6 +31,9 @@ pub const LOGS: Logs = Logs {
 
 const WAYS: Ways = Ways { agent: "opencode", reader, counts, key, facts };
 
+/// Of the parts of a message, only the ends of steps have tokens, and tools are called by some.
+const COUNTING: &[&str] = &["step-finish", "\"tool\""];
+
 const QUERIES: Queries = Queries {
     sessions: &[
         "SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM message WHERE session_id = s.id)
@@ -45,12 +48,13 @@ const QUERIES: Queries = Queries {
         "SELECT id, time_updated FROM session ORDER BY time_created, id",
     ],
     rows: &[
-        Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[] },
-        Rows { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[] },
+        Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[], counting: &[] },
+        Rows { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[], counting: &[] },
         Rows {
             table: "session_message",
             query: "SELECT * FROM session_message WHERE session_id = ?1 ORDER BY seq, id",
             each: &[],
+            counting: &[],
         },
         Rows {
             table: "message",
@@ -62,9 +66,11 @@ const QUERIES: Queries = Queries {
                         WHERE message_id = ?1 AND session_id = (SELECT session_id FROM message WHERE id = ?1)
                         ORDER BY id",
                 each: &[],
+                counting: COUNTING,
             }],
+            counting: &[],
         },
-        Rows { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[] },
+        Rows { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[], counting: &[] },
     ],
 };
 
@@ -115,10 +121,9 @@ fn pieces(host: &dyn Host, path: &Path) -> Vec<Piece> {
     pieces
 }
 
-/// Of the parts of a message, only the ends of steps have tokens, and tools are called by some. Rows of a database are
-/// written by us, so the table is spelled in one way; in other ways it is looked at.
+/// Rows of a database are written by us, so the table is spelled in one way; in other ways it is looked at.
 fn counts(record: &[u8]) -> bool {
-    static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["step-finish", "\"tool\""].map(Finder::new));
+    static WORDS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| COUNTING.iter().map(Finder::new).collect());
     !record.starts_with(br#"{"table":"part","#) || WORDS.iter().any(|word| word.find(record).is_some())
 }
 
@@ -137,6 +142,10 @@ fn key(session: &str, reply: &str, usage: &Usage, at: Option<Timestamp>) -> Stri
 
 /// A session that works for another says so, and which of the agents it is.
 fn facts(record: Json<'_>, facts: &mut Facts) {
+    static PARENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"parent"));
+    if PARENT.find(record.text().as_bytes()).is_none() {
+        return;
+    }
     let row = record.object().object("row");
     let parent = row.filled("parent_id").or_else(|| row.filled("parentID"));
     if parent.is_some() && record.object().str("table").is_some_and(|table| table.starts_with("session")) {

@@ -1,6 +1,6 @@
 //! Parts of messages: what was said, thought and done.
 
-use switchboard_event::{AgentMessage, Content, Id, Item, Level, Notice, Status, Topic, UserMessage};
+use switchboard_event::{AgentMessage, Call, Content, Id, Item, Level, Notice, Status, Tool, Topic, UserMessage};
 
 use super::{Log, Row, messages::echo, time, unknown};
 use crate::{
@@ -69,6 +69,12 @@ impl Log {
 
     /// A call as far as it got. One that was never over ends with its turn.
     pub(super) fn tool(&mut self, id: &Id, state: &State<'_>, scribe: &mut Scribe) {
+        if scribe.is_brief() {
+            let call = Call { name: state.tool.clone().into_owned(), ..Call::default() };
+            let item = Item { reply: Some(self.message.id.clone()), ..Item::new(Tool::default()).with_call(call) };
+            scribe.item_started(id, item.clone());
+            return scribe.item_completed(id, item);
+        }
         let item = tools::item(state, None, &[], scribe);
         let item = Item { reply: Some(self.message.id.clone()), ..item };
         match state.phase {
