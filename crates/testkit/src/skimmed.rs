@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_agents::{Depth, Finds, Form, Json, Skim, Spent};
-use switchboard_event::{Body, Usage};
+use switchboard_event::{Body, Timestamp, Usage};
 
 use crate::{
     ledger::{Broken, must},
@@ -28,8 +28,11 @@ pub fn check(recording: &Recording) -> Result<(), Broken> {
     let all = skim(recording, Depth::All, None);
     check_agreement(recording, &all)?;
     check_passages(&all)?;
-    let quick = replies(&skim(recording, Depth::Tokens, None));
-    must!(quick == replies(&all), "tokens are found whatever else is wanted", "{quick:?} is not {:?}", replies(&all));
+    let quick = skim(recording, Depth::Tokens, None);
+    let (found, whole) = (replies(&quick), replies(&all));
+    must!(found == whole, "tokens are found whatever else is wanted", "{found:?} is not {whole:?}");
+    let (found, whole) = (times(&quick), times(&all));
+    must!(found == whole, "replies have their times whatever else is wanted", "{found:?} is not {whole:?}");
     check_resumed(recording, &all)
 }
 
@@ -113,6 +116,12 @@ fn replies(found: &Finds) -> Replies {
         tools.extend(spent.tools.iter().map(|called| format!("{} {}", called.id, called.name)));
     }
     replies
+}
+
+/// When each reply was, and whether another log has it as its own.
+fn times(found: &Finds) -> BTreeSet<(&str, Option<Timestamp>, bool)> {
+    let used = found.spent.iter().filter(|spent| spent.all() > 0);
+    used.map(|spent| (spent.key.as_str(), spent.at, spent.copied)).collect()
 }
 
 fn of_spent(spent: &Spent) -> Figures {

@@ -111,6 +111,13 @@ pub fn ended(trial: &Trial) -> anyhow::Result<()> {
     // What was put away is found, and put back.
     tab.choose("@filter-archived", "Archived")?;
     tab.see("@card", "archived")?;
+    tab.click("@card-title", "")?;
+    tab.click("@menu summary", "")?;
+    tab.click("@archive", "Put back on the board")?;
+    tab.click("@menu summary", "")?;
+    tab.see("@archive", "Archive")?;
+    tab.click("@archive", "Archive")?;
+    tab.choose("@filter-archived", "Archived")?;
     tab.point_at("@card")?;
     tab.click("@card-archive", "")?;
     tab.gone("@card", "")?;

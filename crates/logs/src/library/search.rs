@@ -69,19 +69,24 @@ fn candidates(index: &Index, terms: &[Term], matching: &Matching) -> Result<Cand
     let last: i64 = last.map_err(|error| index.error(error))?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = i64::try_from(cores).unwrap_or(1).min(last / FILTERS).max(1);
-    let (part, path) = (last / threads + 1, index.path.as_path());
+    let path = index.path.as_path();
     thread::scope(|scope| {
-        let other = |n: i64| {
-            let range = (n * part, (n + 1) * part);
-            scope.spawn(move || Candidates::among(&Index::another(path)?, range, terms, matching))
-        };
-        let others: Vec<_> = (1..threads).map(other).collect();
-        let mut found = Candidates::among(index, (0, part), terms, matching)?;
+        let other = |range| scope.spawn(move || Candidates::among(&Index::another(path)?, range, terms, matching));
+        let mut ranges = ranges(last, threads);
+        let first = ranges.next().unwrap_or_default();
+        let others: Vec<_> = ranges.map(other).collect();
+        let mut found = Candidates::among(index, first, terms, matching)?;
         for other in others {
             found.add(other.join().unwrap_or(Err(LogsError::Damaged("a search was cut off")))?);
         }
         Ok(found)
     })
+}
+
+/// All blocks up to the last, in so many parts: each is behind one block and up to another.
+fn ranges(last: i64, parts: i64) -> impl Iterator<Item = (i64, i64)> {
+    let part = last / parts + 1;
+    (0..parts).map(move |n| (n * part, (n + 1) * part))
 }
 
 impl Candidates {
@@ -278,5 +283,21 @@ fn hit(unit: &Unit, found: &Found, terms: &[Term]) -> Hit {
         path: PathBuf::from(&unit.path),
         offset: found.line.offset,
         score: found.score,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn every_block_is_looked_at_once() {
+        for (last, parts) in [(0, 1), (1, 1), (1, 3), (2047, 1), (2048, 2), (4097, 4), (4099, 4)] {
+            let blocks: Vec<i64> = ranges(last, parts).flat_map(|(behind, to)| behind + 1..=to).collect();
+            assert!(
+                (1..=last).all(|block| blocks.iter().filter(|seen| **seen == block).count() == 1),
+                "{last} {parts}"
+            );
+        }
     }
 }

@@ -78,13 +78,64 @@ fn hear(event: notify::Result<Event>, tell: &Sender<Heard>) {
     if event.flag() == Some(Flag::Rescan) {
         return drop(tell.send(Heard::Lost));
     }
-    // That somebody reads is no news; we do it ourselves.
+    // That somebody reads is no news; we do it ourselves. Who reads a database closes the files beside it as if they had
+    // been written.
     let is_news = match event.kind {
-        EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
+        EventKind::Access(kind) => {
+            kind == AccessKind::Close(AccessMode::Write) && !event.paths.iter().any(|path| is_beside(path))
+        }
         _ => true,
     };
     if is_news {
         // Nobody listens any more when we are about to end.
         event.paths.into_iter().for_each(|path| drop(tell.send(Heard::Path(path))));
+    }
+}
+
+/// A file that SQLite has beside a database. Whatever is written to it is told as it is written.
+fn is_beside(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    ["-wal", "-shm", "-journal"].iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, OpenOptions},
+        io::Write as _,
+        path::PathBuf,
+        sync::mpsc::{Receiver, channel},
+        time::Duration,
+    };
+
+    use super::{Ears, Heard};
+
+    /// The names of all that is heard until something happens to `end`.
+    fn heard(inbox: &Receiver<Heard>, end: &str) -> Vec<String> {
+        let next = || match inbox.recv_timeout(Duration::from_secs(20)).unwrap() {
+            Heard::Path(path) => path.file_name().unwrap().to_string_lossy().into_owned(),
+            other => panic!("{other:?}"),
+        };
+        std::iter::repeat_with(next).take_while(|name| name != end).collect()
+    }
+
+    #[test]
+    fn whoever_reads_a_database_is_not_heard_and_whoever_writes_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        let open = |path: PathBuf| OpenOptions::new().read(true).write(true).open(path).unwrap();
+        for name in ["a.db", "a.db-wal"] {
+            fs::write(file(name), "x").unwrap();
+        }
+        let (tell, inbox) = channel();
+        let mut ears = Ears::new(tell);
+        ears.listen(folder.path());
+        // As SQLite does for a reader.
+        drop(open(file("a.db-wal")));
+        fs::write(file("one"), "x").unwrap();
+        assert!(heard(&inbox, "one").is_empty());
+        open(file("a.db-wal")).write_all(b"y").unwrap();
+        fs::write(file("two"), "x").unwrap();
+        assert!(heard(&inbox, "two").contains(&"a.db-wal".to_owned()));
     }
 }

@@ -28,7 +28,7 @@ class Board {
       agent: query.get('agent') ?? '',
       project: query.get('project') ?? '',
       text: query.get('text') ?? '',
-      archived: query.get('archived') ?? '',
+      archived: query.get('archived') === 'true' ? 'true' : '',
     };
     this.columns = el('div.columns', { test: 'board' });
     this.note = el('div');
@@ -215,7 +215,11 @@ class Board {
 
   view(card) {
     const known = this.views.get(card.id);
-    if (!known) return this.views.set(card.id, new CardView(card)).get(card.id);
+    if (!known) {
+      const made = new CardView(card, (changed) => this.hear({ card: changed }));
+      this.views.set(card.id, made);
+      return made;
+    }
     if (known.card !== card) known.update(card);
     return known;
   }

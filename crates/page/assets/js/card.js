@@ -7,7 +7,8 @@ import { button, el, fill, mark, spoken, text } from './dom.js';
 import { ago, clip, elapsed, folder, moment, money, short, standing, ticking } from './words.js';
 
 export class CardView {
-  constructor(card) {
+  // `changed` is told what the card is when somebody has archived it here.
+  constructor(card, changed) {
     this.agent = el('span.agent');
     this.project = el('span.project');
     this.time = el('time');
@@ -17,7 +18,7 @@ export class CardView {
     this.cost = el('span', { test: 'card-cost' });
     this.state = el('span.sr');
     this.awayName = spoken('');
-    this.away = button('.plain.away', 'card-archive', () => archive(this.card), mark('archive'), this.awayName);
+    this.away = button('.plain.away', 'card-archive', () => this.archive(changed), mark('archive'), this.awayName);
     this.node = el(
       'article.card',
       { test: 'card', data: { id: card.id } },
@@ -83,5 +84,9 @@ export class CardView {
     const open = await openAsks(card.id);
     if (this.asked !== key || !open.length) return;
     fill(this.asks, askBox(card.id, open[0]), open.length > 1 && el('p.quiet', `and ${open.length - 1} more`));
+  }
+  async archive(changed) {
+    const { archived } = this.card;
+    if (await archive(this.card)) changed({ ...this.card, archived: !archived });
   }
 }

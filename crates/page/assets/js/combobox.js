@@ -14,6 +14,7 @@ export function combobox({ id, test, value, placeholder, complete }) {
     role: 'combobox',
     autocomplete: 'off',
     spellcheck: 'false',
+    'aria-expanded': 'false',
   });
   return { input, node: completed(input, complete) };
 }
@@ -60,7 +61,7 @@ function show(box, at) {
     );
   fill(list, found.map(option));
   list.hidden = found.length === 0;
-  if (input.role === 'combobox') input.setAttribute('aria-expanded', String(!list.hidden));
+  if (input.hasAttribute('aria-expanded')) input.setAttribute('aria-expanded', String(!list.hidden));
   if (at >= 0) input.setAttribute('aria-activedescendant', `${input.id}-${at}`);
   else input.removeAttribute('aria-activedescendant');
   list.children[at]?.scrollIntoView({ block: 'nearest' });

@@ -73,6 +73,8 @@ export class Composer {
   }
 
   showChoices(card, { models = [], modes = [], options = [], commands = [], model, mode }) {
+    this.names = commands.map((command) => command.name ?? command);
+    this.box.title = this.names.length ? `Commands: ${clip(this.names.map((name) => `/${name}`).join(' '), 300)}` : '';
     const key = JSON.stringify([models, modes, options, model, mode, card.model, card.state]);
     if (key === this.shown) return;
     this.shown = key;
@@ -91,8 +93,6 @@ export class Composer {
       return made;
     });
     fill(this.selectors, isOpen && [byModel, byMode, own]);
-    this.names = commands.map((command) => command.name ?? command);
-    this.box.title = this.names.length ? `Commands: ${clip(this.names.map((name) => `/${name}`).join(' '), 300)}` : '';
   }
 
   // The commands that the agent has, for who begins to name one.
@@ -181,7 +181,7 @@ export class Composer {
 
   empty() {
     this.box.value = '';
-    this.typed();
+    this.box.dispatchEvent(new Event('input'));
   }
 
   interrupt() {

@@ -55,7 +55,7 @@ export class Facts {
       ? `in ${whole(tokens.input)} · out ${whole(tokens.output)} · cache read ${whole(tokens.cacheRead)} · cache written ${whole(tokens.cacheWrite)}`
       : '';
     text(this.cost, money(card.costUsd || null));
-    text(this.away, card.archived ? 'Put back on the board' : 'Archive');
+    text(this.archived, card.archived ? 'Put back on the board' : 'Archive');
     this.showContext(card.context);
     this.tick();
   }
@@ -91,7 +91,7 @@ export class Facts {
       file('markdown', 'Export as Markdown'),
       file('html', 'Export as HTML'),
       file('jsonl', 'Export as JSON lines'),
-      (this.away = item('archive', 'Archive', () => this.archive())),
+      (this.archived = item('archive', 'Archive', () => this.archive())),
       item('delete', 'Delete…', () => this.delete()),
     );
     const menu = el(
@@ -133,8 +133,10 @@ export class Facts {
   }
 
   async archive() {
-    const leaves = !this.card.archived;
-    if ((await archive(this.card)) && leaves) go('/');
+    const { archived } = this.card;
+    if (!(await archive(this.card))) return;
+    if (archived) this.update({ ...this.card, archived: false });
+    else go('/');
   }
 
   delete() {

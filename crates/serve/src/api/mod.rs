@@ -19,7 +19,7 @@ use std::time::Instant;
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, Method as HttpMethod, StatusCode},
+    http::{HeaderMap, Method as HttpMethod, StatusCode, Uri},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
@@ -61,8 +61,9 @@ impl Service {
 }
 
 /// A person gets the page, which says the same.
-async fn nothing_here(method: HttpMethod, headers: HeaderMap) -> Response {
-    if method == HttpMethod::GET && reads_pages(&headers) {
+async fn nothing_here(method: HttpMethod, address: Uri, headers: HeaderMap) -> Response {
+    let is_file = address.path().starts_with("/static/");
+    if method == HttpMethod::GET && !is_file && reads_pages(&headers) {
         return page::nothing_here();
     }
     let detail = "there is nothing at this address";

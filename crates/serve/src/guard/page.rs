@@ -29,7 +29,7 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
 /// Somebody asks by a browser's address bar, and can read a page.
 pub struct Person {
-    /// The address without the token that it has, if it has one.
+    /// Where to go instead, if the address has a token.
     clean: Option<String>,
 }
 
@@ -39,8 +39,12 @@ impl Person {
         if !auth::is_safe(request.method()) || !reads_pages(request.headers()) {
             return None;
         }
-        let back = || if auth::is_page(request) { auth::without_token(request.uri()) } else { "/".to_owned() };
-        let clean = auth::in_query(request.uri()).map(|_| back());
+        let said = auth::in_query(request.uri());
+        let clean = said.map(|_| match auth::is_page(request) {
+            true => format!("{}{OLD_LINK}", auth::without_token(request.uri())),
+            // The token may be right, and is not taken there.
+            false => "/".to_owned(),
+        });
         Some(Self { clean })
     }
 
@@ -53,7 +57,7 @@ impl Person {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HTML);
         headers.remove(header::CONTENT_LENGTH);
-        let elsewhere = self.clean.and_then(|address| format!("0; url={address}{OLD_LINK}").parse().ok());
+        let elsewhere = self.clean.and_then(|address| format!("0; url={address}").parse().ok());
         if let Some(elsewhere) = elsewhere {
             headers.insert(header::REFRESH, elsewhere);
         }

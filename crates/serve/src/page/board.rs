@@ -62,7 +62,7 @@ pub async fn board(State(service): State<Service>, Query(query): Query<BoardQuer
     let asker = service.clone();
     let json = service.ask(move |log| {
         let found = find(log, &query, before, limit)?;
-        let (agents, projects) = names(log)?;
+        let (agents, projects) = names(log, &query)?;
         let next = found.sessions.last().filter(|_| found.more).map(|last| last.number.to_string());
         let open = if before.is_none() { open(log, &query)? } else { Vec::new() };
         let mut sessions = found.sessions;
@@ -143,8 +143,9 @@ fn is_meant(query: &BoardQuery, stored: &Stored) -> bool {
 }
 
 /// The agents and projects of the sessions that can be asked for.
-fn names(log: &dyn Log) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
-    let sessions = log.sessions(&Filter { limit: Some(1_000), archived: Some(false), ..Filter::default() })?;
+fn names(log: &dyn Log, query: &BoardQuery) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
+    let sessions =
+        log.sessions(&Filter { limit: Some(1_000), archived: filter(query).archived, ..Filter::default() })?;
     let agents = sessions.iter().map(|stored| stored.agent.to_string()).collect();
     let projects = sessions.iter().map(project).filter(|project| !project.is_empty()).collect();
     Ok((agents, projects))

@@ -23,6 +23,7 @@ impl Log {
                 self.answered = false;
                 if brief {
                     scribe.item_started(&id, item.clone());
+                    scribe.happened(time(&call, "timestamp").filter(|_| is_over(&call)));
                     scribe.item_completed(&id, item);
                     continue;
                 }

@@ -1,9 +1,9 @@
 //! Other programs that read the same logs, from the registries. They run without network, with a home of their own that
-//! leads to the corpus, and with none of our environment.
+//! has the files of the corpus, and with none of our environment.
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -50,10 +50,11 @@ pub struct Peers<'a> {
 }
 
 impl<'a> Peers<'a> {
-    /// A home that has what the corpus has, by links: what they write beside it stays there.
+    /// A home that has what the corpus has: what they write beside it stays there.
     pub fn new(corpus: &'a Corpus, times: u32) -> Result<Self, String> {
         let isolation = Isolation::find()?;
-        let home = linked(&corpus.home).map_err(|error| format!("{error:#}"))?;
+        let home = new_folder("peers-home").and_then(|home| linked(&corpus.home, &home).map(|()| home));
+        let home = home.map_err(|error| format!("{error:#}"))?;
         Ok(Self { corpus, isolation, home, times })
     }
 
@@ -127,13 +128,18 @@ impl<'a> Peers<'a> {
     }
 }
 
-/// A home of its own, in which every entry of the corpus is a link.
-fn linked(corpus: &Path) -> anyhow::Result<PathBuf> {
-    let home = new_folder("peers-home")?;
-    for entry in fs::read_dir(corpus)?.flatten() {
-        symlink(entry.path(), home.join(entry.file_name()))?;
+/// Folders of their own with the same files in them.
+fn linked(from: &Path, to: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(from)?.flatten() {
+        let copy = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&copy)?;
+            linked(&entry.path(), &copy)?;
+        } else {
+            fs::hard_link(entry.path(), copy)?;
+        }
     }
-    Ok(home)
+    Ok(())
 }
 
 fn counter() -> anyhow::Result<PathBuf> {
