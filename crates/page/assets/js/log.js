@@ -4,7 +4,7 @@ import { get, part, post } from './api.js';
 import { el, fill } from './dom.js';
 import { here } from './keys.js';
 import { go } from './router.js';
-import { attempt, title } from './shell.js';
+import { refuse, title } from './shell.js';
 import { load } from './states.js';
 import { Transcript } from './transcript.js';
 import { clip, moment } from './words.js';
@@ -72,11 +72,27 @@ function resumeBox(id) {
     'aria-label': 'Prompt to go on with',
     placeholder: 'Go on with this session…',
   });
+  // Asked for when the folder that it worked in is gone.
+  const folder = el('input', {
+    type: 'text',
+    test: 'resume-folder',
+    'aria-label': 'Folder to go on in',
+    placeholder: 'Another folder to go on in: /absolute/path',
+    hidden: true,
+  });
   const resume = async (event) => {
     event.preventDefault();
     if (!words.value.trim()) return void words.focus();
-    const made = await attempt(() => post('/api/sessions', { sessionId: id, prompt: words.value }));
-    if (made) go(`/s/${part(made.id)}`);
+    const config = folder.value.trim() ? { workingDirectory: folder.value.trim() } : undefined;
+    try {
+      const made = await post('/api/sessions', { sessionId: id, prompt: words.value, config });
+      go(`/s/${part(made.id)}`);
+    } catch (problem) {
+      refuse(problem);
+      if (problem.code !== 'bad_folder') return;
+      folder.hidden = false;
+      folder.focus();
+    }
   };
   words.addEventListener(
     'keydown',
@@ -87,6 +103,7 @@ function resumeBox(id) {
     el(
       'form',
       { onsubmit: resume },
+      folder,
       words,
       el('div.row', el('span.grow'), el('button.primary', { test: 'resume' }, 'Resume')),
     ),
