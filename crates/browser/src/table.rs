@@ -26,6 +26,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("offline and back misses nothing", line::offline),
     scenario("a reload in the middle", line::reload),
     scenario("a server that is killed", line::restart),
+    scenario("more tabs than connections", line::tabs),
     scenario("without a token one sees how to get in", entry::outside),
     scenario("the link lets in and the token leaves the address", entry::inside),
     scenario("a session is begun in the page and streams", begun::begun),

@@ -36,8 +36,9 @@ pub fn run(args: &Pictures) -> anyhow::Result<()> {
     fs::create_dir_all(&args.folder)?;
     let trial = Trial::new(&args.place)?;
     let content = Content::make(&trial)?;
+    // In one tab: each that is open holds a connection, and a browser has six for a server.
+    let tab = trial.empty_tab()?;
     for picture in PICTURES.iter().filter(|it| (it.shown || !args.shown) && it.name.contains(&args.only)) {
-        let tab = trial.empty_tab()?;
         let bytes = take(&trial, &content, picture, &tab).with_context(|| picture.name)?;
         let file = args.folder.join(format!("{}.png", picture.name));
         fs::write(&file, &bytes)?;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use anyhow::ensure;
+use serde_json::json;
 
 use super::begun::{counted, grows, says};
 use crate::{cable::Cable, tab::Tab, trial::Trial};
@@ -53,6 +54,20 @@ fn cut(tab: &Tab, cable: &Cable, meanwhile: impl FnOnce() -> anyhow::Result<()>)
     cable.put_in()?;
     tab.offline(false)?;
     tab.gone("@offline", "")
+}
+
+/// More tabs than a browser has connections for: each shows its session, and the first goes on where it was.
+pub fn tabs(trial: &Trial) -> anyhow::Result<()> {
+    let first = trial.perform("burst 100000 at 50")?;
+    let tab = trial.tab(&format!("/s/{first}"))?;
+    let before = grows(&tab, 10)?;
+    for n in 1..=8 {
+        let id = trial.perform_with(&format!("text The session number {n}"), json!({ "stay": true }))?;
+        let other = trial.tab(&format!("/s/{id}"))?;
+        other.see("@entry[data-kind=answer]", &format!("The session number {n}"))?;
+    }
+    tab.show()?;
+    grows(&tab, before + 100).map(drop)
 }
 
 /// The server is killed and started again: the page says that it is gone, and then what became of the session.

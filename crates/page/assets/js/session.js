@@ -14,7 +14,7 @@ import { Transcript } from './transcript.js';
 import { clip } from './words.js';
 
 // A tab that nobody has looked at for so long lets go of its connection: browsers have six for a server.
-const UNSEEN = 60_000;
+const UNSEEN = 5_000;
 
 export function open(stage, id) {
   const page = new SessionPage(stage, id);
@@ -83,6 +83,8 @@ class SessionPage {
         if (isLost) this.check();
       },
     });
+    // It may have been opened behind another tab.
+    if (document.hidden) this.hidden();
   }
 
   // A stream that cannot be opened may be one of a session that somebody deleted.
