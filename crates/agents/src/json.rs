@@ -7,7 +7,10 @@ use std::{borrow::Cow, fmt};
 use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::value::RawValue;
 
-use crate::split::{elements, escaped, fields};
+use crate::{
+    split::{elements, escaped, fields},
+    walk::Walk,
+};
 
 /// One JSON value, verbatim. Its text is known to be valid JSON.
 #[derive(Clone, Copy)]
@@ -17,7 +20,17 @@ impl<'a> Json<'a> {
     /// Looks at a text, if it is JSON.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
-        serde_json::from_str(text).ok().map(Self::of)
+        let mut walk = Walk::new(text);
+        let value = walk.value();
+        walk.is_over().then_some(Self(value))
+    }
+
+    /// The text with 0 for what fields of these names hold, as deep as records have any; nothing if it is not JSON.
+    #[must_use]
+    pub fn shortened(text: &str, names: &[&str]) -> Option<String> {
+        let (mut walk, mut short) = (Walk::new(text), String::new());
+        shorten(&mut walk, names, DEEPEST, &mut short);
+        walk.is_over().then_some(short)
     }
 
     /// Looks at a value that is known to be JSON.
@@ -134,6 +147,34 @@ impl<'a> Json<'a> {
     }
 }
 
+/// How deep a record is shortened.
+const DEEPEST: usize = 8;
+
+/// Writes the value that a walk is at, without what is long.
+fn shorten(walk: &mut Walk<'_>, long: &[&str], depth: usize, short: &mut String) {
+    if depth > 0 && walk.is(b'{') {
+        let mut next = '{';
+        walk.object(|key, walk| {
+            short.push(std::mem::replace(&mut next, ','));
+            short.extend(["\"", key, "\":"]);
+            match long.contains(&key) {
+                true => short.push_str(if walk.value() == "null" { "null" } else { "0" }),
+                false => shorten(walk, long, depth - 1, short),
+            }
+        });
+        short.push_str(if next == '{' { "{}" } else { "}" });
+    } else if depth > 0 && walk.is(b'[') {
+        let mut next = '[';
+        walk.array(|walk| {
+            short.push(std::mem::replace(&mut next, ','));
+            shorten(walk, long, depth - 1, short);
+        });
+        short.push_str(if next == '[' { "[]" } else { "]" });
+    } else {
+        short.push_str(walk.value());
+    }
+}
+
 /// Writes the text of a JSON string; false where it takes a closer look, at half of a surrogate pair.
 fn unescape(inner: &str, out: &mut String) -> bool {
     let (bytes, mut from) = (inner.as_bytes(), 0);
@@ -186,6 +227,15 @@ fn saturate(number: f64) -> u64 {
 pub struct Object<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
 impl<'a> Object<'a> {
+    /// Adds a field: its key as it is written, without its quotes, and the JSON of its value.
+    pub(crate) fn push(&mut self, key: &'a str, value: &'a str) {
+        let key = match escaped(key.as_bytes()) {
+            true => Cow::Owned(Json(&format!("\"{key}\"")).str().unwrap_or_default().into_owned()),
+            false => Cow::Borrowed(key),
+        };
+        self.0.push((key, value));
+    }
+
     /// A field that is there and not `null`. Of duplicates, the first.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
@@ -370,6 +420,16 @@ mod tests {
             json(text).append_to(&mut out);
             assert_eq!(out, format!("before {}", json(text).str().unwrap_or_default()), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_long_can_be_left_out() {
+        let short = |text| Json::shortened(text, &["b", "d"]);
+        let long = r#" {"a":1, "b":{"a":2},"c\"":[ {"b":[]},{ }, [] , "x"],"d":null } "#;
+        assert_eq!(short(long).as_deref(), Some(r#"{"a":1,"b":0,"c\"":[{"b":0},{},[],"x"],"d":null}"#));
+        assert_eq!((short(" 7 ").as_deref(), short(r#"{"a":1"#)), (Some("7"), None));
+        let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+        assert_eq!(short(&deep).as_deref(), Some(&*deep));
     }
 
     #[test]

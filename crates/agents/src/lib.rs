@@ -13,6 +13,7 @@ mod json;
 mod launch;
 mod logs;
 mod mend;
+mod plain;
 mod reader;
 mod record;
 mod replies;
@@ -20,6 +21,7 @@ mod scribe;
 mod split;
 mod table;
 mod translator;
+mod walk;
 
 mod acp;
 mod board;

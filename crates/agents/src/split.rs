@@ -3,6 +3,8 @@
 
 use std::iter;
 
+use crate::plain;
+
 /// The fields of an object: each key as the JSON string it is, and the text of its value.
 pub fn fields(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut at = open(text, b'{');
@@ -43,43 +45,17 @@ fn next<'a>(text: &'a str, at: &mut usize, separator: u8) -> Option<&'a str> {
     text.get(start..end).filter(|value| !value.is_empty())
 }
 
-/// Behind the closing quote of a string whose content begins at `at`. Eight bytes at a time: most strings are too
-/// short for `memchr` to pay off, and those that are long have an escape in every line.
+/// Behind the closing quote of a string whose content begins at `at`.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..at + 8).and_then(|chunk| chunk.first_chunk()) {
-        let word = u64::from_le_bytes(*word);
-        let found = has(word, b'"') | has(word, b'\\');
-        if found == 0 {
-            at = plain_end(bytes, at + 8);
-            continue;
-        }
-        at += found.trailing_zeros() as usize / 8;
+    loop {
+        at = plain::end(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return at + 1,
-            _ => at += 2,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return bytes.len(),
         }
     }
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// Moves over pieces of a string that have neither a quote nor an escape in them. Without branches, so that a processor
-/// looks at many bytes at once.
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(piece) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-        let marks = piece.iter().fold(0, |marks, byte| marks | u8::from(*byte == b'"') | u8::from(*byte == b'\\'));
-        if marks != 0 {
-            break;
-        }
-        at += 32;
-    }
-    at
 }
 
 /// A string has escapes.

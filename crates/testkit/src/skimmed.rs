@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_agents::{Depth, Finds, Form, Json, Skim, Spent};
+use switchboard_agents::{Depth, Finds, Form, Skim, Spent};
 use switchboard_event::{Body, Timestamp, Usage};
 
 use crate::{
@@ -98,9 +98,9 @@ fn look(skim: &mut dyn Skim, line: &[u8], depth: Depth, all: &mut Finds) {
     if depth == Depth::Tokens && !skim.counts(line) {
         return;
     }
-    let Some(json) = std::str::from_utf8(line).ok().and_then(Json::parse) else { return };
+    let Ok(text) = std::str::from_utf8(line) else { return };
     let facts = std::mem::take(&mut all.facts);
-    skim.record(json, depth, all);
+    skim.record(text, depth, all);
     let news = std::mem::replace(&mut all.facts, facts);
     all.facts.learn(news);
 }

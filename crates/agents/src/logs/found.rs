@@ -21,6 +21,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// The record is not JSON.
+    pub fn is_no_json(&mut self) {
+        self.trouble = Some("a record is not JSON".to_owned());
+    }
+
     /// Adds a passage. Nothing was said where there is no text.
     pub fn say(&mut self, kind: Kind, at: Option<Timestamp>, tool: Option<&str>, text: &str) {
         if text.is_empty() {
@@ -210,14 +215,31 @@ pub struct Base {
 }
 
 impl Facts {
+    /// A record is of this time.
+    pub fn happened(&mut self, at: Option<Timestamp>) {
+        self.began = [self.began, at].into_iter().flatten().min();
+        self.updated = self.updated.max(at);
+    }
+
     /// Learns what is newer. What a session began with stays.
     pub fn learn(&mut self, news: Self) {
-        let first = |known: &mut Option<String>, new: Option<String>| *known = known.take().or(new);
-        let last = |known: &mut Option<String>, new: Option<String>| *known = new.or(known.take());
+        // Asked for every record: what is no news is not moved.
+        let first = |known: &mut Option<String>, new: Option<String>| {
+            if known.is_none() {
+                *known = new;
+            }
+        };
+        let last = |known: &mut Option<String>, new: Option<String>| {
+            if new.is_some() {
+                *known = new;
+            }
+        };
         first(&mut self.session, news.session);
         first(&mut self.parent, news.parent);
         first(&mut self.subagent, news.subagent);
-        self.base = self.base.take().or(news.base);
+        if self.base.is_none() {
+            self.base = news.base;
+        }
         first(&mut self.cwd, news.cwd);
         last(&mut self.branch, news.branch);
         last(&mut self.model, news.model);

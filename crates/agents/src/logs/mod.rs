@@ -100,6 +100,8 @@ pub struct Rows {
     pub each: &'static [Rows],
     /// For tokens, a row matters only if its `data` has one of these words in it; without words, each does.
     pub counting: &'static [&'static str],
+    /// Fields of `data` that say nothing about tokens, and may be long: where only those matter, they hold 0.
+    pub long: &'static [&'static str],
 }
 
 /// A small file that is one record of a session.

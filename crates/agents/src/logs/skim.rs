@@ -1,7 +1,6 @@
 //! A quick way through a log: what was used, what was said, and nothing that takes long to find out.
 
 use super::Found;
-use crate::Json;
 
 /// How much is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,8 +18,9 @@ pub trait Skim: Send {
     /// every record, and the others are not even parsed; it may say yes too often.
     fn counts(&self, record: &[u8]) -> bool;
 
-    /// Looks at a record. With [`Depth::Tokens`], only those that count are shown, and no passages are wanted.
-    fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found);
+    /// Looks at a record, and checks that it is JSON; if not, that is the only thing found. With [`Depth::Tokens`], only
+    /// those that count are shown, and no passages are wanted.
+    fn record(&mut self, record: &str, depth: Depth, found: &mut Found);
 
     /// The file is over: what could only be told now. Not for a file that only grows; it is never over.
     fn end(&mut self, found: &mut Found) {

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::value::RawValue;
 use switchboard_agents::{
-    Depth, Facts, Finds, Form, Json, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
+    Depth, Facts, Finds, Form, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
 };
 use switchboard_event::{Dir, Event, Id, Timestamp};
 
@@ -167,7 +167,7 @@ impl Tail {
         let json = text.ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
         if let Some(raw) = json {
             let mut found = Finds::default();
-            self.skim.record(Json::of(raw), depth, &mut found);
+            self.skim.record(raw.get(), depth, &mut found);
             self.known.learn(found);
         }
         if is_deep {

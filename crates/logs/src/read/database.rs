@@ -12,7 +12,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
-use switchboard_agents::{Depth, Queries, Rows};
+use switchboard_agents::{Depth, Json, Queries, Rows};
 
 /// How long to wait for an agent that holds its database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -137,7 +137,7 @@ impl Database {
         let all = depth == Depth::All || rows.counting.is_empty();
         self.query(rows.query, Some(of), &mut |row| {
             match all || counts(rows, row) {
-                true => give(&record(rows.table, row)?),
+                true => give(&record(rows, row, depth)?),
                 false => give(""),
             }
             if rows.each.is_empty() {
@@ -232,8 +232,8 @@ fn counts(rows: &Rows, row: &Row<'_>) -> bool {
 }
 
 /// A row as a record: its columns by their names. What a column named `data` holds is JSON already.
-fn record(table: &str, row: &Row<'_>) -> io::Result<String> {
-    let mut record = format!("{{\"table\":{},\"row\":{{", quoted(table));
+fn record(rows: &Rows, row: &Row<'_>, depth: Depth) -> io::Result<String> {
+    let mut record = format!("{{\"table\":{},\"row\":{{", quoted(rows.table));
     for (number, name) in row.as_ref().column_names().enumerate() {
         if number > 0 {
             record.push(',');
@@ -242,10 +242,14 @@ fn record(table: &str, row: &Row<'_>) -> io::Result<String> {
         record.push(':');
         let value = value(row, number)?;
         let inner = text(value);
-        if name == "data" && serde_json::from_str::<&serde_json::value::RawValue>(&inner).is_ok() {
-            push_line(&mut record, &inner);
-        } else {
-            record.push_str(&json(value, &inner));
+        let data = match (name, depth) {
+            ("data", Depth::Tokens) if !rows.long.is_empty() => Json::shortened(&inner, rows.long).map(Cow::Owned),
+            ("data", _) => Json::parse(&inner).map(|_| Cow::Borrowed(&*inner)),
+            _ => None,
+        };
+        match data {
+            Some(data) => push_line(&mut record, &data),
+            None => record.push_str(&json(value, &inner)),
         }
     }
     record.push_str("}}");
@@ -281,7 +285,9 @@ fn text(value: ValueRef<'_>) -> Cow<'_, str> {
         ValueRef::Null => Cow::Borrowed(""),
         ValueRef::Integer(number) => Cow::Owned(number.to_string()),
         ValueRef::Real(number) => Cow::Owned(format!("{number:?}")),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+        }
     }
 }
 

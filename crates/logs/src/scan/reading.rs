@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, fs::File, mem};
 
-use switchboard_agents::{Depth, Facts, Finds, Form, Json, LOGS, Skim, own_skim};
+use switchboard_agents::{Depth, Facts, Finds, Form, LOGS, Skim, own_skim};
 use switchboard_event::Timestamp;
 
 use super::{Own, Task, mark};
@@ -162,10 +162,7 @@ impl<'a> Reading<'a> {
             self.trouble("a record is not UTF-8".to_owned(), Some(offset));
             String::from_utf8_lossy(record)
         });
-        match Json::parse(&text) {
-            Some(json) => self.skim.record(json, self.way.depth, &mut self.found),
-            None => self.trouble("a record is not JSON".to_owned(), Some(offset)),
-        }
+        self.skim.record(&text, self.way.depth, &mut self.found);
         self.take(offset);
     }
 

@@ -7,6 +7,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use rusqlite::OptionalExtension as _;
@@ -34,6 +35,9 @@ const WAITING: usize = 4;
 
 /// How many bytes are written in one transaction.
 const TRANSACTION: usize = 16 << 20;
+
+/// How long portions are waited for that are written together: each transaction writes whole pages.
+const GATHERING: Duration = Duration::from_millis(100);
 
 /// What the work came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,10 +86,10 @@ fn write(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<(), LogsError> {
     while let Ok(first) = receiver.recv() {
-        let mut size = weight(&first);
+        let (mut size, until) = (weight(&first), Instant::now() + GATHERING);
         let mut portions = vec![first];
         while size < TRANSACTION
-            && let Ok(next) = receiver.try_recv()
+            && let Ok(next) = receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
             size += weight(&next);
             portions.push(next);

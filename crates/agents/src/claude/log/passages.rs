@@ -88,15 +88,11 @@ impl Glance {
     }
 
     fn user(&self, fields: &Fields<'_>, depth: Depth, found: &mut Finds) {
-        let Some(message) = fields.message.filter(|message| message.is_object()) else {
+        if !fields.message.is_some_and(Json::is_object) {
             found.trouble = Some("what was said has no message".to_owned());
             return;
-        };
-        if depth == Depth::Tokens {
-            return;
         }
-        let content = split::fields(message.text()).find(|(key, _)| *key == "\"content\"").map(|(_, v)| Json::known(v));
-        let Some(content) = content else { return };
+        let Some(content) = fields.inside.content.filter(|_| depth == Depth::All) else { return };
         if content.text().starts_with('"') {
             let text = content.str().unwrap_or_default();
             return self.told(fields, &text, found);

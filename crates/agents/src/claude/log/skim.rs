@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
 use super::{super::turn, figures, places::subagent};
-use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, split};
+use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, walk::Walk};
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static ASSISTANT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"assistant\""));
@@ -58,6 +58,7 @@ pub struct Fields<'a> {
     pub summary: Option<Json<'a>>,
     pub origin: Option<Json<'a>>,
     pub link: Option<Json<'a>>,
+    pub inside: Message<'a>,
     pub has_result: bool,
     pub is_injected: bool,
     pub is_summary: bool,
@@ -76,67 +77,107 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(record: Json<'a>) -> Self {
+    /// Takes the object apart that a walk is at.
+    fn of(walk: &mut Walk<'a>) -> Self {
         let mut it = Self::default();
-        for (key, value) in split::fields(record.text()).filter(|(_, value)| *value != "null") {
-            let json = Some(Json::known(value));
-            match key.trim_matches('"') {
-                "type" => it.kind = json,
-                "subtype" => it.subtype = json,
-                "message" => it.message = json,
-                "content" => it.content = json,
-                "attachment" => it.attachment = json,
-                "data" => it.data = json,
-                "customTitle" | "aiTitle" | "title" => it.title = json,
-                "summary" => it.summary = json,
-                "origin" => it.origin = json,
-                "prUrl" => it.link = json,
-                "toolUseResult" => it.has_result = true,
-                "isMeta" | "isVisibleInTranscriptOnly" => it.is_injected |= value == "true",
-                "isCompactSummary" => it.is_summary = value == "true",
-                "isSidechain" => it.is_sidechain = value == "true",
-                "isApiErrorMessage" => it.is_error = value == "true",
-                "forkedFrom" => it.forked = true,
-                "uuid" => it.uuid = json,
-                "requestId" => it.request = json,
-                "sessionId" => it.session = json,
-                "timestamp" => it.time = json,
-                "cwd" => it.cwd = json,
-                "gitBranch" => it.branch = json,
-                "version" => it.version = json,
-                "agentId" => it.agent = json,
-                "attributionAgent" => it.agent_type = json,
-                _ => {}
-            }
-        }
+        walk.object(|key, walk| it.take(key, walk));
         it
+    }
+
+    fn take(&mut self, key: &str, walk: &mut Walk<'a>) {
+        let field = match key {
+            "message" => {
+                let mut inside = Message::default();
+                let message = walk.object(|key, walk| inside.take(key, walk));
+                self.inside = inside;
+                return fill(&mut self.message, message);
+            }
+            "type" => &mut self.kind,
+            "subtype" => &mut self.subtype,
+            "content" => &mut self.content,
+            "attachment" => &mut self.attachment,
+            "data" => &mut self.data,
+            "customTitle" | "aiTitle" | "title" => &mut self.title,
+            "summary" => &mut self.summary,
+            "origin" => &mut self.origin,
+            "prUrl" => &mut self.link,
+            "toolUseResult" => return self.has_result |= walk.value() != "null",
+            "isMeta" | "isVisibleInTranscriptOnly" => return self.is_injected |= walk.value() == "true",
+            "isCompactSummary" => return self.is_summary |= walk.value() == "true",
+            "isSidechain" => return self.is_sidechain |= walk.value() == "true",
+            "isApiErrorMessage" => return self.is_error |= walk.value() == "true",
+            "forkedFrom" => return self.forked |= walk.value() != "null",
+            "uuid" => &mut self.uuid,
+            "requestId" => &mut self.request,
+            "sessionId" => &mut self.session,
+            "timestamp" => &mut self.time,
+            "cwd" => &mut self.cwd,
+            "gitBranch" => &mut self.branch,
+            "version" => &mut self.version,
+            "agentId" => &mut self.agent,
+            "attributionAgent" => &mut self.agent_type,
+            _ => return,
+        };
+        fill(field, walk.value());
     }
 }
 
-/// A message of the model, as far as it matters here.
+/// What a field holds, unless that is nothing.
+fn fill<'a>(field: &mut Option<Json<'a>>, value: &'a str) {
+    if value != "null" {
+        *field = Some(Json::known(value));
+    }
+}
+
+/// A message, as far as it matters here.
 #[derive(Default)]
-struct Message<'a> {
+pub struct Message<'a> {
+    pub content: Option<Json<'a>>,
     id: Option<Json<'a>>,
     model: Option<Json<'a>>,
     usage: Option<Json<'a>>,
-    content: Option<Json<'a>>,
+    /// The tools that it calls.
+    tools: Vec<Tool<'a>>,
 }
 
 impl<'a> Message<'a> {
-    fn of(message: Option<Json<'a>>) -> Self {
-        let mut it = Self::default();
-        let text = message.map(Json::text).unwrap_or_default();
-        for (key, value) in split::fields(text).filter(|(_, value)| *value != "null") {
-            let json = Some(Json::known(value));
-            match key.trim_matches('"') {
-                "id" => it.id = json,
-                "model" => it.model = json,
-                "usage" => it.usage = json,
-                "content" => it.content = json,
-                _ => {}
+    fn take(&mut self, key: &str, walk: &mut Walk<'a>) {
+        let field = match key {
+            "content" => {
+                let content = walk.array(|walk| self.tools.extend(Tool::of(walk)));
+                return fill(&mut self.content, content);
             }
-        }
-        it
+            "id" => &mut self.id,
+            "model" => &mut self.model,
+            "usage" => &mut self.usage,
+            _ => return,
+        };
+        fill(field, walk.value());
+    }
+}
+
+/// A tool that is called.
+struct Tool<'a> {
+    id: Json<'a>,
+    name: Json<'a>,
+}
+
+impl<'a> Tool<'a> {
+    /// The tool of the block that a walk is at, if it calls one.
+    fn of(walk: &mut Walk<'a>) -> Option<Self> {
+        let (mut kind, mut id, mut name) = ("", None, None);
+        walk.object(|key, walk| match key {
+            "type" => kind = walk.value(),
+            "id" => fill(&mut id, walk.value()),
+            "name" => fill(&mut name, walk.value()),
+            _ => {}
+        });
+        let calls = matches!(kind, "\"tool_use\"" | "\"server_tool_use\"" | "\"mcp_tool_use\"");
+        calls.then(|| Some(Self { id: id?, name: name? })).flatten()
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called { id: self.id.str()?.into_owned(), name: self.name.str()?.into_owned() })
     }
 }
 
@@ -170,8 +211,7 @@ impl Glance {
     /// What is news about the session.
     fn describe(&mut self, fields: &Fields<'_>, at: Option<Timestamp>, found: &mut Finds) {
         let facts = &mut found.facts;
-        facts.began = [facts.began, at].into_iter().flatten().min();
-        facts.updated = facts.updated.max(at);
+        facts.happened(at);
         if !self.told.session
             && let Some(session) = filled(fields.session)
         {
@@ -201,10 +241,11 @@ impl Glance {
     }
 
     /// `progress`: up to 2.1, a subagent's records stood in the progress of its call.
-    fn progress(&mut self, fields: &Fields<'_>, depth: Depth, found: &mut Finds) {
-        let data = Fields::of_data(fields.data);
+    fn progress<'a>(&mut self, fields: &Fields<'a>, depth: Depth, found: &mut Finds) {
+        let of = |json: Json<'a>| Fields::of(&mut Walk::new(json.text()));
+        let data = fields.data.map(of).unwrap_or_default();
         let Some(record) = data.message.filter(|record| record.is_object()) else { return };
-        let mut inner = Fields::of(record);
+        let mut inner = of(record);
         inner.is_sidechain = true;
         (inner.agent, inner.cwd) = (data.agent, inner.cwd.or(fields.cwd));
         match inner.kind.and_then(Json::str).as_deref() {
@@ -216,13 +257,13 @@ impl Glance {
 
     /// `assistant`.
     fn reply(&mut self, fields: &Fields<'_>, depth: Depth, found: &mut Finds) {
-        let message = Message::of(fields.message);
+        let message = &fields.inside;
         let model = message.model.and_then(Json::str);
         let is_synthetic = model.as_deref() == Some("<synthetic>");
         if !is_synthetic {
-            let usage = self.figures(fields, &message, found);
+            let usage = self.figures(fields, message, found);
             if let Some(usage) = usage {
-                self.spend(fields, &message, &usage, found);
+                self.spend(fields, message, &usage, found);
             }
             if self.is_sub || !fields.is_sidechain {
                 found.facts.model = news(&mut self.told.model, message.model).or(found.facts.model.take());
@@ -255,7 +296,7 @@ impl Glance {
         let [id, request, uuid] = [message.id, fields.request, fields.uuid].map(|id| id.and_then(Json::str));
         let name = figures::name(id.as_deref(), request.as_deref(), uuid.as_deref()).unwrap_or_default();
         let figures = figures_of(usage);
-        let tools = tools(message.content);
+        let tools: Vec<_> = message.tools.iter().filter_map(Tool::called).collect();
         if self.reply.0 == *name && self.reply.1 == figures && tools.is_empty() {
             return;
         }
@@ -295,25 +336,21 @@ impl Glance {
     }
 }
 
-impl<'a> Fields<'a> {
-    fn of_data(data: Option<Json<'a>>) -> Self {
-        data.map(Self::of).unwrap_or_default()
-    }
-}
-
 impl Skim for Glance {
     fn counts(&self, record: &[u8]) -> bool {
         // The first record says when the file began, and so what was copied into it.
         self.began.is_none() || USAGE.find(record).is_some() && ASSISTANT.find(record).is_some()
     }
 
-    fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Finds) {
-        if !record.is_object() {
-            found.trouble = Some("a record is no object".to_owned());
-            return;
+    fn record(&mut self, record: &str, depth: Depth, found: &mut Finds) {
+        let mut walk = Walk::new(record);
+        let is_object = walk.is(b'{');
+        let fields = Fields::of(&mut walk);
+        match walk.is_over() {
+            true if is_object => self.look(&fields, depth, found),
+            true => found.trouble = Some("a record is no object".to_owned()),
+            false => found.is_no_json(),
         }
-        let fields = Fields::of(record);
-        self.look(&fields, depth, found);
     }
 
     fn save(&self) -> Vec<u8> {
@@ -342,24 +379,4 @@ fn sidechain() -> String {
 
 fn figures_of(usage: &Usage) -> Figures {
     [usage.input, usage.output, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.reasoning]
-}
-
-/// The tools that a reply calls.
-fn tools(content: Option<Json<'_>>) -> Vec<Called> {
-    let blocks = split::elements(content.map(Json::text).unwrap_or_default());
-    blocks.filter_map(|block| called(Json::known(block))).collect()
-}
-
-fn called(block: Json<'_>) -> Option<Called> {
-    let (mut is_call, mut id, mut name) = (false, None, None);
-    for (key, value) in split::fields(block.text()) {
-        match key.trim_matches('"') {
-            "type" => is_call = matches!(value, "\"tool_use\"" | "\"server_tool_use\"" | "\"mcp_tool_use\""),
-            "id" => id = Json::known(value).str(),
-            "name" => name = Json::known(value).str(),
-            _ => {}
-        }
-    }
-    let called = || Some(Called { id: id?.into_owned(), name: name?.into_owned() });
-    is_call.then(called).flatten()
 }

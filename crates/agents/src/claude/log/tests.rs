@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use super::LOGS;
-use crate::{Depth, Facts, Finds, Json, Kind, Spent};
+use crate::{Depth, Facts, Finds, Kind, Spent};
 
 /// A file: where it lies, and what is in it.
 type File<'a> = (&'a str, &'a [u8]);
@@ -29,12 +29,12 @@ fn skim((path, bytes): File<'_>, depth: Depth) -> (Finds, Vec<String>) {
     let file = (LOGS.file)(Path::new(path)).unwrap();
     let mut skim = (LOGS.skim)(&file, None);
     let (mut all, mut facts, mut wrong) = (Finds::default(), Facts::default(), Vec::new());
-    for line in bytes.split(|byte| *byte == b'\n') {
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         if depth == Depth::Tokens && !skim.counts(line) {
             continue;
         }
-        let Some(json) = std::str::from_utf8(line).ok().and_then(Json::parse) else { continue };
-        skim.record(json, depth, &mut all);
+        let Ok(record) = std::str::from_utf8(line) else { continue };
+        skim.record(record, depth, &mut all);
         facts.learn(std::mem::take(&mut all.facts));
         wrong.extend(all.trouble.take());
         wrong.extend(all.unknown.take());
@@ -117,6 +117,9 @@ fn bad_records_cost_only_themselves() {
     assert_eq!(replies["claude:msg_b5"].cache_read, 9_007_199_254_740_993, "beyond what a float holds");
     let (_, wrong) = skim(BAD, Depth::All);
     let want = [
+        "a record is not JSON",
+        "a record is not JSON",
+        "a record is not JSON",
         "input_tokens of a reply is not a number",
         "input_tokens of a reply is not a number",
         "a reply has no message",
@@ -124,6 +127,7 @@ fn bad_records_cost_only_themselves() {
         "a record is no object",
         "a record is no object",
         "a record has no type",
+        "a record is not JSON",
     ];
     assert_eq!(wrong, want);
 }

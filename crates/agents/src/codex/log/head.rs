@@ -1,6 +1,8 @@
 //! The beginning of a record: enough to know what it is, without looking at the rest. Most of a file is what tools gave
 //! back, and that is never looked at for tokens.
 
+use crate::plain;
+
 /// How far into what a record says its role or its item's type is looked for.
 const NEAR: usize = 400;
 
@@ -30,7 +32,7 @@ pub fn head(record: &[u8]) -> Option<Head<'_>> {
         }
         match at.token(b',') {
             // A bare item says what it is first.
-            Some(()) if kind.is_some() && key == b"type" && !at.has_payload() => {
+            Some(()) if key == b"type" && !at.has_payload() => {
                 return kind.map(|kind| Head { kind, what: None, near: near(record) });
             }
             Some(()) => {}
@@ -75,7 +77,7 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Option<&'a [u8]> {
         self.token(b'"')?;
         let rest = self.bytes.get(self.at..)?;
-        let end = rest.iter().take(NEAR).position(|byte| matches!(byte, b'"' | b'\\'))?;
+        let end = plain::end(near(rest), 0);
         self.at += end + 1;
         rest.get(..end).filter(|_| rest.get(end) == Some(&b'"'))
     }
@@ -94,10 +96,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A payload follows soon.
+    /// A payload follows soon, most often at once.
     fn has_payload(&self) -> bool {
         let rest = near(self.bytes.get(self.at..).unwrap_or_default());
-        memchr::memmem::find(rest, b"\"payload\"").is_some()
+        rest.starts_with(b"\"payload\"") || memchr::memmem::find(rest, b"\"payload\"").is_some()
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use switchboard_event::Timestamp;
 
 use super::known;
-use crate::{Json, Object};
+use crate::{Json, Object, walk::Walk};
 
 /// A record, taken apart.
 pub struct Line<'a> {
@@ -23,13 +23,20 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Takes a record apart; nothing for what is no object or has no kind.
-    pub fn of(record: Json<'a>) -> Option<Self> {
-        let fields = record.object();
+    /// Takes the record apart that a walk is at; nothing for what is no object or has no kind.
+    pub fn of(walk: &mut Walk<'a>) -> Option<Self> {
+        let (mut fields, mut inside, mut payload) = (Object::default(), Object::default(), None);
+        let record = walk.object(|key, walk| match key {
+            "payload" if payload.is_none() => {
+                let text = walk.object(|key, walk| inside.push(key, walk.value()));
+                payload = Some(Json::known(text)).filter(|payload| !payload.is_null());
+            }
+            _ => fields.push(key, walk.value()),
+        });
         let at = fields.str("timestamp").and_then(|at| Timestamp::parse(&at));
-        let Some(payload) = fields.get("payload") else { return Self::bare(at, record, fields) };
+        let Some(payload) = payload else { return Self::bare(at, Json::known(record), fields) };
         let (kind, ordinal) = (fields.str("type")?, fields.u64("ordinal"));
-        Some(Self { at, ordinal, kind, payload, fields: payload.object() })
+        Some(Self { at, ordinal, kind, payload, fields: inside })
     }
 
     fn bare(at: Option<Timestamp>, record: Json<'a>, fields: Object<'a>) -> Option<Self> {
@@ -73,10 +80,10 @@ pub fn of_document(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{Line, of_document};
-    use crate::Json;
+    use crate::walk::Walk;
 
     fn check(record: &str, kind: Option<&str>, what: &str) {
-        let line = Line::of(Json::parse(record).unwrap());
+        let line = Line::of(&mut Walk::new(record));
         assert_eq!(line.as_ref().map(|line| &*line.kind), kind, "{record}");
         assert_eq!(line.map(|line| line.what().into_owned()).unwrap_or_default(), what, "{record}");
     }

@@ -3,7 +3,7 @@
 use switchboard_event::{Context, Dir, Id, Info, Level, Notice, Topic};
 
 use super::{account::Account, line::Line, said::Said, turns::Turns};
-use crate::{Json, Reader, Scribe};
+use crate::{Json, Reader, Scribe, walk::Walk};
 
 /// Reads one rollout.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub struct Log {
 
 impl Reader for Log {
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let Some(line) = Line::of(record) else { return };
+        let Some(line) = Line::of(&mut Walk::new(record.text())) else { return };
         scribe.happened(line.at);
         match line.kind.as_ref() {
             "session_meta" => self.session(&line, scribe),

@@ -13,7 +13,7 @@ use super::{
     passages, reader,
     said::{self, Said, Voice},
 };
-use crate::{Called, Depth, Facts, Finds, Json, LogFile, Object, Skim, Spent};
+use crate::{Called, Depth, Facts, Finds, LogFile, Object, Skim, Spent, walk::Walk};
 
 /// What prompts say of themselves.
 static USER_MESSAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"UserMessage\""));
@@ -63,12 +63,17 @@ impl Skim for Rollout {
         }
     }
 
-    fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Finds) {
-        let Some(line) = Line::of(record) else {
+    fn record(&mut self, record: &str, depth: Depth, found: &mut Finds) {
+        let mut walk = Walk::new(record);
+        let line = Line::of(&mut walk);
+        if !walk.is_over() {
+            return found.is_no_json();
+        }
+        let Some(line) = line else {
             found.trouble = Some("a record of no kind".to_owned());
             return;
         };
-        found.facts.learn(Facts { began: line.at, updated: line.at, ..Facts::default() });
+        found.facts.happened(line.at);
         match line.kind.as_ref() {
             "session_meta" => self.session(&line, found),
             "turn_context" => self.context(&line, &line.fields, found),
@@ -161,7 +166,8 @@ impl Rollout {
                 let reply = self.account.total(&info, line.at);
                 self.spent(reply, line, found);
                 let (used, size) = reader::context(&info).unwrap_or_default();
-                found.facts.learn(Facts { context_used: used, context_size: size, ..Facts::default() });
+                let facts = &mut found.facts;
+                (facts.context_used, facts.context_size) = (used.or(facts.context_used), size.or(facts.context_size));
             }
             "task_started" | "turn_started" => self.turn(fields.filled("turn_id").as_deref(), line, found),
             "task_complete" | "turn_complete" | "turn_aborted" => self.left_tools(line, found),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use switchboard_event::{Body, Event, Usage};
 
 use super::LOGS;
-use crate::{Depth, Facts, Finds, Json, LogFile, Options, Record, Spent, Translator, source};
+use crate::{Depth, Facts, Finds, LogFile, Options, Record, Spent, Translator, source};
 
 macro_rules! recordings {
     ($($name:literal)*) => {
@@ -28,30 +28,38 @@ fn lines(name: &str) -> Vec<Vec<u8>> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
-/// Skims lines; of what has the same key the largest counts, and what is not copied comes first.
-fn skim(lines: &[Vec<u8>], depth: Depth) -> (Vec<Spent>, Facts, Finds) {
+/// What lines gave: what was used, what is known, what was said, and what was wrong.
+#[derive(Default)]
+struct Skimmed {
+    spent: Vec<Spent>,
+    facts: Facts,
+    text: String,
+    wrong: Vec<String>,
+}
+
+fn skim(lines: &[Vec<u8>], depth: Depth) -> Skimmed {
     let mut skim = (LOGS.skim)(&LogFile::lines(None), None);
-    let (mut spent, mut facts, mut all) = (Vec::new(), Facts::default(), Finds::default());
+    let mut all = Skimmed::default();
     for line in lines {
         if depth == Depth::Tokens && !skim.counts(line) {
             continue;
         }
-        let Some(json) = std::str::from_utf8(line).ok().and_then(Json::parse) else { continue };
+        let Ok(record) = std::str::from_utf8(line) else { continue };
         let mut found = Finds::default();
-        skim.record(json, depth, &mut found);
-        spent.append(&mut found.spent);
-        facts.learn(std::mem::take(&mut found.facts));
-        all.trouble = found.trouble.or(all.trouble);
+        skim.record(record, depth, &mut found);
+        all.spent.append(&mut found.spent);
+        all.facts.learn(found.facts);
+        all.wrong.extend(found.trouble);
         all.text.push_str(&found.text);
     }
-    (spent, facts, all)
+    all
 }
 
 /// Everything that files used together: input with the cache in it, and output.
 fn ledger(names: &[impl AsRef<str>]) -> (u64, u64, usize) {
     let mut replies: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for name in names {
-        for spent in skim(&lines(name.as_ref()), Depth::Tokens).0 {
+        for spent in skim(&lines(name.as_ref()), Depth::Tokens).spent {
             let figures = (spent.input + spent.cache_read + spent.cache_write, spent.output);
             let known = replies.entry(spent.key).or_default();
             *known = (*known).max(figures);
@@ -88,7 +96,7 @@ fn counted(name: &str) -> (u64, u64, usize) {
 #[track_caller]
 fn has_own(name: &str, input: u64, output: u64, replies: usize) {
     assert_eq!(counted(name), (input, output, replies), "{name}, read");
-    let own: Vec<_> = skim(&lines(name), Depth::Tokens).0.into_iter().filter(|spent| !spent.copied).collect();
+    let own: Vec<_> = skim(&lines(name), Depth::Tokens).spent.into_iter().filter(|spent| !spent.copied).collect();
     let own: Vec<_> = own.iter().filter(|spent| spent.output > 0).collect();
     let sum = own.iter().fold((0, 0), |sum, spent| (sum.0 + spent.input + spent.cache_read, sum.1 + spent.output));
     assert_eq!((sum.0, sum.1, own.len()), (input, output, replies), "{name}, skimmed");
@@ -159,7 +167,7 @@ fn a_subagents_own_turn_is_not_its_parents() {
 #[test]
 fn a_fork_by_reference_has_all_of_its_own_within_a_second() {
     has_own("made-fork-paginated", 1850, 14, 2);
-    let (_, facts, _) = skim(&lines("made-fork-paginated"), Depth::Tokens);
+    let facts = skim(&lines("made-fork-paginated"), Depth::Tokens).facts;
     assert_eq!(facts.base.map(|base| base.records), Some(21));
 }
 
@@ -175,7 +183,7 @@ fn first_turns_that_are_equal_are_two_in_two_sessions() {
         let text = String::from_utf8(lines("made-old").join(&b'\n')).unwrap();
         text.replace("019a3f62", session).lines().map(|line| line.as_bytes().to_vec()).collect()
     };
-    let keys = |session: &str| skim(&copy(session), Depth::Tokens).0.into_iter().map(|spent| spent.key);
+    let keys = |session: &str| skim(&copy(session), Depth::Tokens).spent.into_iter().map(|spent| spent.key);
     let first: Vec<_> = keys("019a3f62").collect();
     assert!(!first.is_empty() && keys("019a3f63").all(|key| !first.contains(&key)), "{first:?}");
 }
@@ -183,44 +191,55 @@ fn first_turns_that_are_equal_are_two_in_two_sessions() {
 #[test]
 fn between_bad_records_all_others_are_read() {
     has_own("made-bad", 3000, 30, 3);
-    let (_, _, all) = skim(&lines("made-bad"), Depth::All);
-    assert_eq!(all.trouble.as_deref(), Some("tokens that are no numbers in token_usage_record"));
+    let all = skim(&lines("made-bad"), Depth::All);
+    let want = [
+        "a record is not JSON",
+        "a record is not JSON",
+        "tokens that are no numbers in token_count",
+        "a record of no kind",
+        "a record of no kind",
+        "a record of no kind",
+        "tokens that are no numbers in token_count",
+        "tokens that are no numbers in token_usage_record",
+        "a record is not JSON",
+    ];
+    assert_eq!(all.wrong, want);
 }
 
 #[test]
 fn who_and_what_is_known_of_a_session() {
-    let (_, facts, _) = skim(&lines("made-subagent"), Depth::All);
+    let facts = skim(&lines("made-subagent"), Depth::All).facts;
     let child = (facts.subagent.as_deref(), facts.prompt.as_deref(), facts.prompts);
     assert_eq!(child, (Some("Euclid"), Some("count the files"), 0));
     assert!(facts.parent.is_some_and(|parent| lines("made-parent")[0].windows(36).any(|id| id == parent.as_bytes())));
 
-    let (_, facts, _) = skim(&lines("made-items"), Depth::Tokens);
+    let facts = skim(&lines("made-items"), Depth::Tokens).facts;
     assert_eq!((facts.title.as_deref(), facts.model.as_deref()), (Some("Everything at once"), Some("gpt-6")));
     assert_eq!(
         (facts.prompt.as_deref(), facts.prompts, facts.branch.as_deref()),
         (Some("look at this"), 1, Some("main"))
     );
 
-    let (_, facts, _) = skim(&lines("made-old"), Depth::All);
+    let facts = skim(&lines("made-old"), Depth::All).facts;
     assert_eq!((facts.prompt.as_deref(), facts.prompts), (Some("continue"), 3));
-    let (_, facts, _) = skim(&lines("made-bare"), Depth::All);
+    let facts = skim(&lines("made-bare"), Depth::All).facts;
     assert_eq!((facts.cwd.as_deref(), facts.prompts), (Some("/home/dev/app"), 2));
-    let (_, facts, _) = skim(&lines("shell"), Depth::Tokens);
+    let facts = skim(&lines("shell"), Depth::Tokens).facts;
     assert_eq!((facts.context_used, facts.context_size, facts.prompts), (Some(120), Some(258_400), 3));
 }
 
 #[test]
 fn a_text_is_found_once() {
-    let (_, _, all) = skim(&lines("legacy-history-mode"), Depth::All);
+    let all = skim(&lines("legacy-history-mode"), Depth::All);
     assert_eq!(all.text.matches("Reasoned answer.").count(), 1);
     assert_eq!(all.text.matches("**Thinking** about it").count(), 1);
-    let (_, _, all) = skim(&lines("codemode"), Depth::All);
+    let all = skim(&lines("codemode"), Depth::All);
     assert_eq!(all.text.matches("Code mode done.").count(), 1);
 }
 
 #[test]
 fn tools_belong_to_the_reply_that_called_them() {
-    let (spent, _, _) = skim(&lines("made-parent"), Depth::Tokens);
+    let spent = skim(&lines("made-parent"), Depth::Tokens).spent;
     let tools: Vec<_> = spent.iter().map(|spent| spent.tools.len()).collect();
     assert_eq!(tools, [1, 0, 0, 0]);
     assert_eq!(spent[0].tools[0].name, "exec_command");

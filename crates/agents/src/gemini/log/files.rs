@@ -29,7 +29,10 @@ pub const LOGS: Logs = Logs {
     kept_days: Some(30),
 };
 
-const WAYS: Ways = Ways { agent: "gemini", reader, counts, key, facts };
+/// What tools were given and gave back. Not what the model thought: tokens have a field of that name.
+const LONG: &[&str] = &["args", "result", "resultDisplay"];
+
+const WAYS: Ways = Ways { agent: "gemini", reader, counts, long: LONG, key, facts };
 
 fn homes(host: &dyn Host) -> Vec<PathBuf> {
     // ccusage and others take several folders, with commas between them.

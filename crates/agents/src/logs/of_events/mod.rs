@@ -24,6 +24,8 @@ pub struct Ways {
     pub reader: fn() -> Box<dyn Reader>,
     /// The record can matter for tokens; see [`Skim::counts`].
     pub counts: fn(&[u8]) -> bool,
+    /// Fields that say nothing about tokens, and may be long.
+    pub long: &'static [&'static str],
     /// What makes a reply the same everywhere.
     pub key: Key,
     /// What a record says about its session that is in no event. The subagent is what its figures stand under; the session
@@ -73,7 +75,16 @@ impl Skim for OfEvents {
         (self.ways.counts)(record)
     }
 
-    fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found) {
+    fn record(&mut self, record: &str, depth: Depth, found: &mut Found) {
+        let short;
+        let record = match depth {
+            Depth::Tokens if !self.ways.long.is_empty() => {
+                short = Json::shortened(record, self.ways.long);
+                short.as_deref().map(Json::known)
+            }
+            _ => Json::parse(record),
+        };
+        let Some(record) = record else { return found.is_no_json() };
         // That there is a record matters, and not what it holds: nobody keeps it here.
         let native = Native { dir: Dir::In, body: NativeBody::Json(RawValue::NULL.to_owned()) };
         self.scribe.begin(Some(native), self.events.at.unwrap_or_default(), None);

@@ -61,7 +61,8 @@ impl Skim for Own {
         true
     }
 
-    fn record(&mut self, record: Json<'_>, depth: Depth, found: &mut Found) {
+    fn record(&mut self, record: &str, depth: Depth, found: &mut Found) {
+        let Some(record) = Json::parse(record) else { return found.is_no_json() };
         match Event::from_json(record.text()) {
             Ok(event) => self.event(&event, depth, found),
             Err(error) => found.trouble = Some(format!("an event of Switchboard's own log: {error}")),

@@ -29,7 +29,7 @@ pub const LOGS: Logs = Logs {
     kept_days: None,
 };
 
-const WAYS: Ways = Ways { agent: "opencode", reader, counts, key, facts };
+const WAYS: Ways = Ways { agent: "opencode", reader, counts, long: &[], key, facts };
 
 /// Of the parts of a message, only the ends of steps have tokens, and tools are called by some.
 const COUNTING: &[&str] = &["step-finish", "\"tool\""];
@@ -48,13 +48,14 @@ const QUERIES: Queries = Queries {
         "SELECT id, time_updated FROM session ORDER BY time_created, id",
     ],
     rows: &[
-        Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[], counting: &[] },
-        Rows { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[], counting: &[] },
+        Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[], counting: &[], long: &[] },
+        Rows { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[], counting: &[], long: &[] },
         Rows {
             table: "session_message",
             query: "SELECT * FROM session_message WHERE session_id = ?1 ORDER BY seq, id",
             each: &[],
             counting: &[],
+            long: &[],
         },
         Rows {
             table: "message",
@@ -67,10 +68,12 @@ const QUERIES: Queries = Queries {
                         ORDER BY id",
                 each: &[],
                 counting: COUNTING,
+                long: &["state"],
             }],
             counting: &[],
+            long: &[],
         },
-        Rows { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[], counting: &[] },
+        Rows { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[], counting: &[], long: &[] },
     ],
 };
 

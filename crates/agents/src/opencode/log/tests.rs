@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::LOGS;
-use crate::{Depth, Finds, Json, LogFile, Spent};
+use crate::{Depth, Finds, LogFile, Spent};
 
 fn skimmed(records: &str) -> Finds {
     let (mut skim, mut found) = ((LOGS.skim)(&LogFile::lines(None), None), Finds::default());
-    for record in records.lines().filter_map(Json::parse) {
+    for record in records.lines() {
         let before = std::mem::take(&mut found.facts);
         skim.record(record, Depth::All, &mut found);
         let news = std::mem::replace(&mut found.facts, before);
