@@ -46,6 +46,17 @@ impl Place {
         Ok((library, report))
     }
 
+    /// Asks the library as it is now.
+    pub fn ask<T: Send>(
+        &self,
+        depth: Depth,
+        question: impl Fn(&Library) -> Result<T, Failure> + Sync,
+    ) -> Result<(Library, Report, T), Failure> {
+        let (library, bar) = (self.library(false)?, Bar::new());
+        let (report, answer) = library.ask(depth, &|at| bar.show(at), question)?;
+        Ok((library, report, answer))
+    }
+
     /// All folders that are looked for, whether they are there or not.
     pub fn looked_in(&self) -> Result<Vec<Home>, Failure> {
         Ok(looked_in(&host::machine()?, &self.home, self.machine.as_deref()))

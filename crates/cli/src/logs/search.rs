@@ -82,14 +82,15 @@ pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
     args.check()?;
-    let (library, report) = place.current(Depth::All)?;
-    let query = Query {
-        words: args.query(),
-        kinds: args.within.iter().flat_map(|within| within.kinds()).copied().collect(),
-        filter: filter::resolve(wanted, &library)?,
-        limit: args.limit,
-    };
-    let found = library.search(&query)?;
+    let (library, report, found) = place.ask(Depth::All, |library| {
+        let query = Query {
+            words: args.query(),
+            kinds: args.within.iter().flat_map(|within| within.kinds()).copied().collect(),
+            filter: filter::resolve(wanted.clone(), library)?,
+            limit: args.limit,
+        };
+        Ok(library.search(&query)?)
+    })?;
     if args.json {
         return found.hits.iter().try_for_each(|hit| {
             let line = serde_json::to_string(&HitView::from(hit)).unwrap_or_default();

@@ -20,6 +20,9 @@ const LEVEL: i32 = 1;
 /// How many words are remembered as just seen.
 const RECENT: usize = 4096;
 
+/// Words that were seen, by their hashes.
+pub type Seen = HashSet<u64, foldhash::fast::FixedState>;
+
 /// A block as it lies in the index.
 pub struct Stored {
     /// The words that it may have.
@@ -60,8 +63,8 @@ impl Block {
         self.prompts + self.lines.iter().map(|line| u32::from(line.kind == Kind::UserMessage)).sum::<u32>()
     }
 
-    /// Packs it.
-    pub fn store(&self, seen: &mut HashSet<u64, foldhash::fast::FixedState>) -> std::io::Result<Stored> {
+    /// The words that it may have. `seen` is only for its memory.
+    pub fn filter(&self, seen: &mut Seen) -> Vec<u8> {
         seen.clear();
         // Most words were just seen, and are not looked up again.
         let mut recent = vec![0; RECENT];
@@ -75,7 +78,12 @@ impl Block {
                 }
             });
         }
-        let filter = filter::of(seen.iter().copied());
+        filter::of(seen.iter().copied())
+    }
+
+    /// Packs it. `seen` is only for its memory.
+    pub fn store(&self, seen: &mut Seen) -> std::io::Result<Stored> {
+        let filter = self.filter(seen);
         let mut packed = Packed::default();
         packed.number(self.prompts.into());
         packed.number(self.lines.len() as u64);
@@ -150,7 +158,8 @@ mod tests {
         assert_eq!((read.prompts, &read.lines, &read.text), (7, &block.lines, &block.text));
         assert_eq!(read.passages().map(|(_, text)| text).collect::<Vec<_>>(), ["say something", "ünïcode", "done"]);
         assert_eq!(read.prompts_after(), 8);
-        words::each("SOMETHING Ünïcode", |word| assert!(filter::may_have(&stored.filter, word)));
+        let drawers: Vec<_> = filter::drawers(&stored.filter).collect();
+        words::each("SOMETHING Ünïcode", |word| assert!(filter::may_have(drawers[filter::drawer_of(word)], word)));
         assert!(Block::read(b"no block").is_none());
     }
 }

@@ -4,10 +4,11 @@
 
 pub mod block;
 mod bytes;
-pub mod filter;
+mod filter;
 pub mod lists;
 mod open;
 pub mod portion;
+pub mod shelf;
 pub mod spent;
 pub mod units;
 pub mod words;

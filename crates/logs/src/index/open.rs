@@ -9,16 +9,20 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
+use super::shelf;
 use crate::LogsError;
 
-/// The name of the file in the data folder.
-const FILE: &str = "logs.db";
-
 /// The format of the index. One that is older is brought up to it.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
-/// What makes each format of the one before.
-const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("format2.sql")];
+/// What makes each format of the one before: statements, and what statements cannot do.
+const STEPS: [(&str, Step); 3] = [
+    (include_str!("schema.sql"), |_| Ok(())),
+    (include_str!("format2.sql"), |_| Ok(())),
+    (include_str!("format3.sql"), shelf::make_again),
+];
+
+type Step = fn(&Connection) -> rusqlite::Result<()>;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -39,9 +43,12 @@ pub struct Index {
 }
 
 impl Index {
+    /// The name of the file in the data folder.
+    pub const FILE: &str = "logs.db";
+
     /// Opens it, and makes it if there is none.
     pub fn open(data: &Path) -> Result<Self, LogsError> {
-        let path = data.join(FILE);
+        let path = data.join(Self::FILE);
         let unreadable = |error| LogsError::Unreadable { path: data.to_owned(), error };
         private(data, &path).map_err(unreadable)?;
         let at = path.clone();
@@ -55,7 +62,7 @@ impl Index {
 
     /// Puts an index aside that is none any longer, so that a new one can be made. Says where it lies now.
     pub fn put_aside(data: &Path) -> Result<Option<PathBuf>, LogsError> {
-        let path = data.join(FILE);
+        let path = data.join(Self::FILE);
         if !path.exists() {
             return Ok(None);
         }
@@ -69,12 +76,13 @@ impl Index {
             Err(error) => return Err(LogsError::Index { path, error }),
         }
         let unreadable = |error| LogsError::Unreadable { path: path.clone(), error };
-        let aside = (1..).map(|number| data.join(format!("{FILE}.damaged-{number}"))).find(|path| !path.exists());
+        let aside =
+            (1..).map(|number| data.join(format!("{}.damaged-{number}", Self::FILE))).find(|path| !path.exists());
         let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
         std::fs::rename(&path, &aside).map_err(unreadable)?;
         // What SQLite had beside it is of no use to another file.
         for end in ["-wal", "-shm"] {
-            drop(std::fs::remove_file(data.join(format!("{FILE}{end}"))));
+            drop(std::fs::remove_file(data.join(format!("{}{end}", Self::FILE))));
         }
         Ok(Some(aside))
     }
@@ -154,8 +162,9 @@ fn make(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Somebody else may have made it in the meantime.
     let found = usize::try_from(format(&transaction)?).unwrap_or_default();
-    for step in STEPS.iter().skip(found) {
-        transaction.execute_batch(step)?;
+    for (statements, step) in STEPS.iter().skip(found) {
+        transaction.execute_batch(statements)?;
+        step(&transaction)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()?;

@@ -3,14 +3,26 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use switchboard_agents::Depth;
 
-use super::{Index, portion::Portion};
+use super::{
+    Index,
+    portion::Portion,
+    shelf::{self, Shelf},
+};
 use crate::scan::Seen;
 
 impl Index {
     /// Writes portions in one transaction. Gives those that were written; the others came too late.
     pub fn write(&mut self, portions: &[Portion]) -> rusqlite::Result<Vec<bool>> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let written = portions.iter().map(|portion| write(&transaction, portion)).collect::<rusqlite::Result<_>>()?;
+        let blocks: usize = portions.iter().map(|portion| portion.blocks.len()).sum();
+        let mut shelf = if blocks < shelf::ENOUGH { None } else { Some(Shelf::new(&transaction)?) };
+        let written = portions.iter().map(|portion| write(&transaction, portion, shelf.as_mut()));
+        let written = written.collect::<rusqlite::Result<_>>()?;
+        match shelf {
+            Some(shelf) => shelf.write(&transaction)?,
+            None if blocks > 0 => shelf::tidy(&transaction)?,
+            None => {}
+        }
         transaction.commit()?;
         Ok(written)
     }
@@ -94,7 +106,7 @@ fn move_to(connection: &Connection, unit: i64, seen: &Seen) -> rusqlite::Result<
 }
 
 /// Writes a portion; whether it came in time.
-fn write(transaction: &Transaction<'_>, portion: &Portion) -> rusqlite::Result<bool> {
+fn write(transaction: &Transaction<'_>, portion: &Portion, mut shelf: Option<&mut Shelf>) -> rusqlite::Result<bool> {
     if !advance(transaction, portion)? {
         return Ok(false);
     }
@@ -112,8 +124,7 @@ fn write(transaction: &Transaction<'_>, portion: &Portion) -> rusqlite::Result<b
     for block in &portion.blocks {
         let mut insert = transaction.prepare_cached("INSERT INTO text (passages) VALUES (?1)")?;
         let number = insert.insert(params![block.text])?;
-        let mut insert = transaction.prepare_cached("INSERT INTO words (block, unit, filter) VALUES (?1, ?2, ?3)")?;
-        insert.execute(params![number, portion.unit, block.filter])?;
+        shelf::insert(transaction, shelf.as_deref_mut(), number, portion.unit, &block.filter)?;
     }
     if let Some((begin, records)) = &portion.raw {
         let mut insert = transaction.prepare_cached("INSERT INTO raw (unit, begin, records) VALUES (?1, ?2, ?3)")?;

@@ -1,5 +1,6 @@
 //! All logs of this machine, and the index over them.
 
+mod ask;
 mod health;
 mod ledger;
 mod matching;
@@ -50,7 +51,7 @@ pub struct Setup {
 /// All logs of this machine, and the index over them. Several processes can have it open; whoever finds something new
 /// adds it.
 pub struct Library {
-    setup: Setup,
+    setup: Arc<Setup>,
     index: Mutex<Index>,
     /// What could not even be looked through at the last refresh.
     blocked: Mutex<Vec<Trouble>>,
@@ -64,8 +65,12 @@ impl Library {
     /// # Errors
     /// If it can neither be opened nor made.
     pub fn open(setup: Setup) -> Result<Self, LogsError> {
-        let index = Mutex::new(Index::open(&setup.data)?);
-        Ok(Self { setup, index, blocked: Mutex::default(), units: Mutex::default() })
+        let index = Index::open(&setup.data)?;
+        Ok(Self::of(Arc::new(setup), index))
+    }
+
+    fn of(setup: Arc<Setup>, index: Index) -> Self {
+        Self { setup, index: Mutex::new(index), blocked: Mutex::default(), units: Mutex::default() }
     }
 
     /// Brings the index up to date: reads what is new, from several threads, and tells how far it is.

@@ -1,6 +1,6 @@
 //! Switchboard's own log, beside those of agents. It is opened when it is first needed: most questions ask the index alone.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_store::{Log, StoreError};
 
@@ -9,13 +9,13 @@ type Open = dyn Fn() -> Result<Arc<dyn Log>, StoreError> + Send + Sync;
 /// Switchboard's own log.
 pub struct Ours {
     open: Box<Open>,
-    log: OnceLock<Arc<dyn Log>>,
+    log: Mutex<Option<Arc<dyn Log>>>,
 }
 
 impl Ours {
     /// The log that this opens.
     pub fn new(open: impl Fn() -> Result<Arc<dyn Log>, StoreError> + Send + Sync + 'static) -> Self {
-        Self { open: Box::new(open), log: OnceLock::new() }
+        Self { open: Box::new(open), log: Mutex::default() }
     }
 
     /// The log, open.
@@ -23,11 +23,11 @@ impl Ours {
     /// # Errors
     /// If it cannot be opened.
     pub fn log(&self) -> Result<Arc<dyn Log>, StoreError> {
-        if let Some(log) = self.log.get() {
-            return Ok(log.clone());
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*log {
+            Some(log) => Ok(log.clone()),
+            None => Ok(log.insert((self.open)()?).clone()),
         }
-        let log = (self.open)()?;
-        Ok(self.log.get_or_init(|| log).clone())
     }
 }
 

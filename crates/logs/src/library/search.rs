@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use rusqlite::Connection;
+use rusqlite::params;
 use switchboard_agents::Kind;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,7 +21,7 @@ use crate::{
     index::{
         Index,
         block::{Block, Line},
-        filter,
+        shelf::{self, Candidate},
         units::Unit,
     },
 };
@@ -42,7 +42,7 @@ impl Library {
         let units = self.units()?;
         let matching = Matching::new(&query.filter, &units);
         let index = self.index();
-        let (blocks, rarity) = candidates(&index, &terms, &matching)?.told();
+        let (blocks, rarity) = Candidates::find(&index, &terms, &matching)?.told();
         let by_id: HashMap<i64, &Unit> = units.iter().map(|unit| (unit.id, unit)).collect();
         let search = Search { query, terms: &terms, rarity, matching: &matching, units: &by_id };
         let found = search.run(&index, &blocks)?;
@@ -51,90 +51,41 @@ impl Library {
 }
 
 /// The blocks that can have what is wanted.
-#[derive(Default)]
 struct Candidates {
-    /// They, with their logs.
-    blocks: Vec<(i64, i64)>,
+    blocks: Vec<Candidate>,
     /// How many were looked at, and how many of them may have each term.
     all: u32,
     with: Vec<u32>,
 }
 
-/// So many filters are worth a thread.
-const FILTERS: i64 = 1024;
-
-/// The blocks that can have what is wanted. Looking at filters is mostly waiting for memory, which two do in half the time.
-fn candidates(index: &Index, terms: &[Term], matching: &Matching) -> Result<Candidates, LogsError> {
-    let last = index.connection.query_row("SELECT ifnull(max(block), 0) FROM words", [], |row| row.get(0));
-    let last: i64 = last.map_err(|error| index.error(error))?;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = i64::try_from(cores).unwrap_or(1).min(last / FILTERS).max(1);
-    let path = index.path.as_path();
-    thread::scope(|scope| {
-        let other = |range| scope.spawn(move || Candidates::among(&Index::another(path)?, range, terms, matching));
-        let mut ranges = ranges(last, threads);
-        let first = ranges.next().unwrap_or_default();
-        let others: Vec<_> = ranges.map(other).collect();
-        let mut found = Candidates::among(index, first, terms, matching)?;
-        for other in others {
-            found.add(other.join().unwrap_or(Err(LogsError::Damaged("a search was cut off")))?);
-        }
-        Ok(found)
-    })
-}
-
-/// All blocks up to the last, in so many parts: each is behind one block and up to another.
-fn ranges(last: i64, parts: i64) -> impl Iterator<Item = (i64, i64)> {
-    let part = last / parts + 1;
-    (0..parts).map(move |n| (n * part, (n + 1) * part))
-}
-
 impl Candidates {
-    /// Those among the blocks behind one and up to another.
-    fn among(index: &Index, range: (i64, i64), terms: &[Term], matching: &Matching) -> Result<Self, LogsError> {
-        let mut found = Self { with: vec![0; terms.len()], ..Self::default() };
-        found.look(&index.connection, range, terms, matching).map_err(|error| index.error(error))?;
+    /// Those that have all terms, as far as their filters tell.
+    fn find(index: &Index, terms: &[Term], matching: &Matching) -> Result<Self, LogsError> {
+        let mut found = Self { blocks: Vec::new(), all: 0, with: vec![0; terms.len()] };
+        let words: Vec<&[u64]> = terms.iter().map(|term| &*term.words).collect();
+        let looked = shelf::look(
+            &index.connection,
+            &words,
+            |unit| matching.unit(unit),
+            |block, may| {
+                found.all += 1;
+                let mut fits = true;
+                for (term, with) in found.with.iter_mut().enumerate() {
+                    let may = may(term);
+                    *with += u32::from(may);
+                    fits &= may;
+                }
+                if fits {
+                    found.blocks.push(block);
+                }
+            },
+        );
+        looked.map_err(|error| index.error(error))?;
         Ok(found)
-    }
-
-    fn look(
-        &mut self,
-        connection: &Connection,
-        range: (i64, i64),
-        terms: &[Term],
-        matching: &Matching,
-    ) -> rusqlite::Result<()> {
-        let mut rows =
-            connection.prepare_cached("SELECT block, unit, filter FROM words WHERE block > ?1 AND block <= ?2")?;
-        let mut rows = rows.query([range.0, range.1])?;
-        while let Some(row) = rows.next()? {
-            let unit = row.get(1)?;
-            if !matching.unit(unit) {
-                continue;
-            }
-            let words = row.get_ref(2)?.as_blob()?;
-            let mut fits = true;
-            self.all += 1;
-            for (term, with) in terms.iter().zip(&mut self.with) {
-                let may = term.words.iter().all(|word| filter::may_have(words, *word));
-                *with += u32::from(may);
-                fits &= may;
-            }
-            if fits {
-                self.blocks.push((row.get(0)?, unit));
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, more: Self) {
-        self.blocks.extend(more.blocks);
-        self.all += more.all;
-        self.with.iter_mut().zip(more.with).for_each(|(with, more)| *with += more);
     }
 
     /// The blocks, and how rare each term is.
-    fn told(self) -> (Vec<(i64, i64)>, Vec<f64>) {
+    fn told(self) -> (Vec<Candidate>, Vec<f64>) {
         let rarity = |with: &u32| (1.0 + f64::from(self.all) / (f64::from(*with) + 0.5)).ln();
         let rarity = self.with.iter().map(rarity).collect();
         (self.blocks, rarity)
@@ -159,7 +110,7 @@ struct Found {
 }
 
 impl Search<'_> {
-    fn run(&self, index: &Index, blocks: &[(i64, i64)]) -> Result<Vec<Found>, LogsError> {
+    fn run(&self, index: &Index, blocks: &[Candidate]) -> Result<Vec<Found>, LogsError> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = cores.min(blocks.len() / WORTH_A_THREAD).max(1);
         if threads == 1 {
@@ -179,11 +130,14 @@ impl Search<'_> {
         })
     }
 
-    fn look(&self, index: &Index, blocks: &[(i64, i64)]) -> rusqlite::Result<Vec<Found>> {
-        let mut text = index.connection.prepare_cached("SELECT passages FROM text WHERE block = ?1")?;
+    fn look(&self, index: &Index, blocks: &[Candidate]) -> rusqlite::Result<Vec<Found>> {
+        // A block that is on a shelf may be gone, and its number another's.
+        let mut text = index.connection.prepare_cached(
+            "SELECT passages FROM words JOIN text USING (block) WHERE block = ?1 AND unit = ?2 AND shelf IS ?3",
+        )?;
         let mut found = Vec::new();
-        for (block, unit) in blocks {
-            let mut rows = text.query([block])?;
+        for Candidate { block, unit, shelf } in blocks {
+            let mut rows = text.query(params![block, unit, shelf])?;
             let Some(row) = rows.next()? else { continue };
             if let Some(block) = Block::read(row.get_ref(0)?.as_blob()?) {
                 self.passages(&block, *unit, &mut found);
@@ -283,21 +237,5 @@ fn hit(unit: &Unit, found: &Found, terms: &[Term]) -> Hit {
         path: PathBuf::from(&unit.path),
         offset: found.line.offset,
         score: found.score,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ranges;
-
-    #[test]
-    fn every_block_is_looked_at_once() {
-        for (last, parts) in [(0, 1), (1, 1), (1, 3), (2047, 1), (2048, 2), (4097, 4), (4099, 4)] {
-            let blocks: Vec<i64> = ranges(last, parts).flat_map(|(behind, to)| behind + 1..=to).collect();
-            assert!(
-                (1..=last).all(|block| blocks.iter().filter(|seen| **seen == block).count() == 1),
-                "{last} {parts}"
-            );
-        }
     }
 }

@@ -84,7 +84,7 @@ impl Library {
     /// Of all logs, those that are meant. A session of Switchboard's own is read in the log of its agent once there is
     /// one.
     pub(super) fn meant(&self, units: &[Unit]) -> Vec<Unit> {
-        let Setup { homes, alone, .. } = &self.setup;
+        let Setup { homes, alone, .. } = &*self.setup;
         let of_agents = units.iter().filter(|unit| !unit.is_own() && unit.machine.is_none());
         let of_agents: HashSet<_> = of_agents.map(|unit| (&unit.agent, &unit.session)).collect();
         let is_meant = |unit: &&Unit| match unit.is_own() {

@@ -1,6 +1,6 @@
 //! Reading one log: records in, portions out.
 
-use std::{borrow::Cow, collections::HashSet, fs::File, mem};
+use std::{borrow::Cow, fs::File, mem};
 
 use switchboard_agents::{Depth, Facts, Finds, Form, LOGS, Skim, own_skim};
 use switchboard_event::Timestamp;
@@ -52,7 +52,7 @@ pub struct Reading<'a> {
     skim: Box<dyn Skim>,
     found: Finds,
     block: Block,
-    words: HashSet<u64, foldhash::fast::FixedState>,
+    words: block::Seen,
     replies: Replies,
     /// Replies before this place are known already.
     counted: u64,
@@ -89,7 +89,7 @@ impl<'a> Reading<'a> {
         Some(Self {
             skim,
             counted: old.map_or(0, |unit| unit.tokens.at),
-            words: HashSet::default(),
+            words: block::Seen::default(),
             found: Finds::default(),
             replies: Replies::default(),
             raw: Vec::new(),

@@ -80,8 +80,8 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
     let prices = prices::prices(args.prices.as_deref(), &place.data()?)?;
-    let (library, report) = place.current(Depth::Tokens)?;
-    let ledger = library.ledger(&filter::resolve(wanted, &library)?)?;
+    let (_, report, ledger) =
+        place.ask(Depth::Tokens, |library| Ok(library.ledger(&filter::resolve(wanted.clone(), library)?)?))?;
     let question = Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
     let mut usage = usage::usage(&ledger, &question);
     let more = args.arrange(&mut usage.rows);
