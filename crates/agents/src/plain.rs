@@ -1,16 +1,30 @@
 //! The plain stretches of JSON strings: most of every record is one, so many bytes are looked at together.
 
 /// Where the next quote, escape or control character is, from a place on; the end if there is none.
-pub fn end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        let marks = marks(u64::from_le_bytes(*word));
+pub fn end(bytes: &[u8], at: usize) -> usize {
+    // Many stretches are short; of the long ones, large pieces are moved over first.
+    let mut at = match word(bytes, at).map(marks) {
+        Some(0) => pieces_end(bytes, at + 8),
+        Some(marks) => return at + first(marks),
+        None => at,
+    };
+    while let Some(marks) = word(bytes, at).map(marks) {
         if marks != 0 {
-            return at + marks.trailing_zeros() as usize / 8;
+            return at + first(marks);
         }
-        at = pieces_end(bytes, at + 8);
+        at += 8;
     }
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| is_mark(*byte)).unwrap_or(rest.len())
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word))
+}
+
+/// Which byte the first mark is.
+fn first(marks: u64) -> usize {
+    marks.trailing_zeros() as usize / 8
 }
 
 /// Moves over pieces that are plain. Without branches inside, so that a processor takes a piece in a few steps.

@@ -350,6 +350,7 @@ mod tests {
         let old = Connection::open(folder.path().join(Index::FILE)).unwrap();
         old.execute_batch(include_str!("schema.sql")).unwrap();
         old.execute_batch(include_str!("format2.sql")).unwrap();
+        old.execute_batch("BEGIN").unwrap();
         for (number, text) in texts(0, 3000).enumerate() {
             let stored = block(&text).store(&mut Seen::default()).unwrap();
             old.execute("INSERT INTO text VALUES (?1, ?2)", params![number, stored.text]).unwrap();
@@ -357,6 +358,7 @@ mod tests {
         }
         old.execute("UPDATE text SET passages = x'00' WHERE block = 7", []).unwrap();
         old.pragma_update(None, "user_version", 2).unwrap();
+        old.execute_batch("COMMIT").unwrap();
         drop(old);
         let index = Index::open(folder.path()).unwrap();
         assert!(with(&index, "word2345").contains(&2345));

@@ -154,40 +154,48 @@ fn half(hash: u64) -> u32 {
     hash as u32
 }
 
-/// Reads a row: its names, then each reply. Nothing more where it is damaged.
-pub fn read<'a>(row: &'a [u8]) -> Option<(Vec<&'a str>, impl Iterator<Item = Reply> + 'a)> {
-    let mut from = Unpacked(row);
-    let count = from.count()?;
-    let names = (0..count).map_while(|_| from.text()).collect::<Vec<_>>();
-    if names.len() != count {
-        return None;
-    }
-    let (count, mut time, mut told) = (from.count()?, 0, 0);
-    let replies = std::iter::from_fn(move || {
-        told += 1;
-        (told <= count).then(|| reply(&mut from, &mut time)).flatten()
-    });
-    Some((names, replies))
+/// The replies of a row, one after the other.
+pub struct Row<'a> {
+    /// The names; those of a reply are numbers in this list, from 1 on.
+    pub names: Vec<&'a str>,
+    from: Unpacked<'a>,
+    left: usize,
+    time: i64,
 }
 
-fn reply(from: &mut Unpacked<'_>, time: &mut i64) -> Option<Reply> {
-    let key = u128::from_le_bytes(from.array()?);
-    *time = time.checked_add(from.signed()?)?;
-    let mut name = || u32::try_from(from.number()?).ok();
-    let (model, cwd, subagent) = (name()?, name()?, name()?);
-    let flags = from.number()?;
-    let mut tokens = [0; 6];
-    for count in &mut tokens {
-        *count = from.number()?;
+impl<'a> Row<'a> {
+    /// Reads its names. Nothing if they are damaged.
+    pub fn read(row: &'a [u8]) -> Option<Self> {
+        let mut from = Unpacked(row);
+        let count = from.count()?;
+        let names = (0..count).map_while(|_| from.text()).collect::<Vec<_>>();
+        (names.len() == count).then_some(())?;
+        Some(Self { names, left: from.count()?, from, time: 0 })
     }
-    let cost_usd = if flags & 2 == 0 { None } else { Some(f64::from_le_bytes(from.array()?)) };
-    let calls = from.count()?;
-    // A damaged count is not believed.
-    let mut tools = Vec::with_capacity(calls.min(16));
-    for _ in 0..calls {
-        tools.push((u32::from_le_bytes(from.array()?), u32::try_from(from.number()?).ok()?));
+
+    /// Reads the next reply into one that is there, so that its calls need no memory of their own. Nothing after the last,
+    /// and nothing more where it is damaged.
+    pub fn next(&mut self, reply: &mut Reply) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        let from = &mut self.from;
+        reply.key = u128::from_le_bytes(from.array()?);
+        self.time = self.time.checked_add(from.signed()?)?;
+        reply.at = self.time;
+        for name in [&mut reply.model, &mut reply.cwd, &mut reply.subagent] {
+            *name = u32::try_from(from.number()?).ok()?;
+        }
+        let flags = from.number()?;
+        reply.copied = flags & 1 == 1;
+        for count in &mut reply.tokens {
+            *count = from.number()?;
+        }
+        reply.cost_usd = if flags & 2 == 0 { None } else { Some(f64::from_le_bytes(from.array()?)) };
+        reply.tools.clear();
+        for _ in 0..from.count()? {
+            reply.tools.push((u32::from_le_bytes(from.array()?), u32::try_from(from.number()?).ok()?));
+        }
+        Some(())
     }
-    Some(Reply { key, at: *time, model, cwd, subagent, copied: flags & 1 == 1, tokens, cost_usd, tools })
 }
 
 #[cfg(test)]
@@ -195,7 +203,7 @@ mod tests {
     use switchboard_agents::{Called, Spent};
     use switchboard_event::Timestamp;
 
-    use super::{Replies, read};
+    use super::{Replies, Reply, Row};
 
     fn spent(key: &str, at: i64, output: u64, tool: &str) -> Spent {
         let tools = vec![Called { id: format!("{key}{tool}"), name: tool.to_owned() }];
@@ -212,9 +220,12 @@ mod tests {
         replies.add(&Spent { at: None, cost_usd: Some(0.5), ..spent("b", 0, u64::MAX, "Bash") }, 9);
         let row = replies.take();
         assert!(replies.is_empty());
-        let (names, got) = read(&row).unwrap();
-        let got = got.collect::<Vec<_>>();
-        assert_eq!(names, ["m", "Bash", "Read"]);
+        let mut row = Row::read(&row).unwrap();
+        let (mut next, mut got) = (Reply::default(), Vec::new());
+        while row.next(&mut next).is_some() {
+            got.push(next.clone());
+        }
+        assert_eq!(row.names, ["m", "Bash", "Read"]);
         assert_eq!(got.len(), 2);
         assert_eq!((got[0].at, got[0].tokens[1], got[0].model, got[0].tools.len()), (5, 40, 1, 2));
         assert_eq!((got[1].at, got[1].tokens[1], got[1].cost_usd), (9, u64::MAX, Some(0.5)));

@@ -1,6 +1,6 @@
 //! Units: a log as the index knows it. One file, or one session of a database.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use switchboard_agents::{Depth, Facts};
@@ -108,9 +108,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Unit> {
 }
 
 /// All of them.
-pub fn all(connection: &Connection) -> rusqlite::Result<Vec<Unit>> {
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<Arc<Unit>>> {
     let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM unit ORDER BY id"))?;
-    statement.query_map([], read)?.collect()
+    statement.query_map([], |row| read(row).map(Arc::new))?.collect()
 }
 
 /// What to go on with behind the last record that was read.

@@ -33,7 +33,8 @@ impl Library {
             let others = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
             let early = others.then(|| scope.spawn(|| self.early(&question)));
             let report = self.refresh(depth, progress)?;
-            let early = early.and_then(|early| early.join().ok().flatten());
+            // If anything was read, it answers what is no longer asked, and nobody waits for it.
+            let early = early.filter(|_| report.read == 0).and_then(|early| early.join().ok().flatten());
             match early.filter(Early::is_current) {
                 Some(early) => Ok((report, early.answer)),
                 None => Ok((report, question(self)?)),

@@ -1,6 +1,6 @@
 //! What was used: every reply once, wherever it lies.
 
-use std::{collections::HashMap, hash::BuildHasher as _};
+use std::{collections::HashMap, hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::HashTable;
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use super::{Library, matching::Matching};
 use crate::{
     Entry, Filter, Ledger, LogsError, Name,
     index::{
-        spent::{self, Reply},
+        spent::{Reply, Row},
         units::Unit,
     },
 };
@@ -37,17 +37,34 @@ impl Library {
     }
 }
 
-/// Replies that are being brought together.
+/// Replies that are being brought together. There are very many: each has one place in each list, and no memory of its
+/// own.
 struct Books<'a> {
-    units: HashMap<i64, (usize, &'a Unit), Quick>,
+    /// The ranks of logs.
+    ranks: HashMap<i64, u32, Quick>,
     names: Names,
-    /// Where each reply is among `replies`, by its key.
+    /// Where each reply is, by its key.
     known: HashTable<u32>,
-    replies: Vec<(u32, Reply)>,
+    /// The replies, as they will be told; what follows from their logs is filled in at the end.
+    entries: Vec<Entry>,
+    /// What else is known of each.
+    notes: Vec<Note>,
+    /// The calls of all of them.
+    calls: Vec<(u32, u32)>,
     /// In which logs a reply lies that lies in several.
     shared: HashMap<u32, Vec<Place>, Quick>,
     order: Vec<&'a Unit>,
     damaged: bool,
+}
+
+/// What is known of a reply besides what will be told.
+struct Note {
+    key: u128,
+    /// The log that has it.
+    rank: u32,
+    copied: bool,
+    /// Its calls, from one to another.
+    calls: (u32, u32),
 }
 
 /// A log that has a reply, and how.
@@ -77,17 +94,18 @@ impl Names {
 
 impl<'a> Books<'a> {
     /// Which session a reply belongs to that lies in several is the same whatever the order in which they were read.
-    fn new(units: &'a [Unit]) -> Self {
-        let mut order: Vec<&Unit> = units.iter().collect();
+    fn new(units: &'a [Arc<Unit>]) -> Self {
+        let mut order: Vec<&Unit> = units.iter().map(|unit| &**unit).collect();
         order.sort_by_key(|unit| (unit.facts.began, &unit.session, unit.id));
-        let units = order.iter().enumerate().map(|(rank, unit)| (unit.id, (rank, *unit))).collect();
         let mut names = Names::default();
         names.number("");
         Self {
-            units,
+            ranks: (0..).zip(&order).map(|(rank, unit)| (unit.id, rank)).collect(),
             names,
             known: HashTable::new(),
-            replies: Vec::new(),
+            entries: Vec::new(),
+            notes: Vec::new(),
+            calls: Vec::new(),
             shared: HashMap::default(),
             order,
             damaged: false,
@@ -98,16 +116,19 @@ impl<'a> Books<'a> {
         self.make_room(connection)?;
         let mut rows = connection.prepare_cached("SELECT unit, replies FROM spent")?;
         let mut rows = rows.query([])?;
+        let (mut reply, mut numbers) = (Reply::default(), Vec::new());
         while let Some(row) = rows.next()? {
-            let rank = self.units.get(&row.get(0)?).map(|(rank, _)| *rank);
-            let Some(rank) = rank.and_then(|rank| u32::try_from(rank).ok()) else { continue };
-            let Some((names, replies)) = spent::read(row.get_ref(1)?.as_blob()?) else {
+            let Some(rank) = self.ranks.get(&row.get(0)?).copied() else { continue };
+            let Some(mut replies) = Row::read(row.get_ref(1)?.as_blob()?) else {
                 self.damaged = true;
                 continue;
             };
-            let numbers: Vec<u32> = [0].into_iter().chain(names.iter().map(|name| self.names.number(name))).collect();
-            for reply in replies {
-                self.add(rank, renamed(reply, &numbers));
+            numbers.clear();
+            numbers.push(0);
+            numbers.extend(replies.names.iter().map(|name| self.names.number(name)));
+            while replies.next(&mut reply).is_some() {
+                rename(&mut reply, &numbers);
+                self.add(rank, &reply);
             }
         }
         Ok(())
@@ -117,28 +138,46 @@ impl<'a> Books<'a> {
     fn make_room(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let bytes: usize =
             connection.query_row("SELECT coalesce(sum(length(replies)), 0) FROM spent", [], |row| row.get(0))?;
-        self.replies.reserve(bytes / LEAST);
+        self.entries.reserve(bytes / LEAST);
+        self.notes.reserve(bytes / LEAST);
         self.known.reserve(bytes / LEAST, |_| 0);
         Ok(())
     }
 
-    fn add(&mut self, rank: u32, reply: Reply) {
-        let key = |replies: &[(u32, Reply)], at: u32| replies.get(at as usize).map(|(_, reply)| reply.key);
-        let hash = |key| Quick::default().hash_one(key);
-        let known = self.known.find(hash(Some(reply.key)), |at| key(&self.replies, *at) == Some(reply.key)).copied();
-        match known.and_then(|at| Some((at, self.replies.get_mut(at as usize)?))) {
-            Some((at, (owner, known))) => {
-                let first = || vec![Place { copied: known.copied, at: known.at, rank: *owner }];
-                let places = self.shared.entry(at).or_insert_with(first);
-                places.push(Place { copied: reply.copied, at: reply.at, rank });
-                known.unite(reply);
-            }
+    fn add(&mut self, rank: u32, reply: &Reply) {
+        let is = |at: &u32| self.notes.get(*at as usize).is_some_and(|note| note.key == reply.key);
+        match self.known.find(hash(reply.key), is).copied() {
+            Some(at) => self.unite(at, rank, reply),
             None => {
-                let next = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
-                self.known.insert_unique(hash(Some(reply.key)), next, |at| hash(key(&self.replies, *at)));
-                self.replies.push((rank, reply));
+                let next = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+                let key = |at: &u32| self.notes.get(*at as usize).map_or(0, |note| hash(note.key));
+                self.known.insert_unique(hash(reply.key), next, key);
+                let calls = self.keep_calls(&reply.tools);
+                self.notes.push(Note { key: reply.key, rank, copied: reply.copied, calls });
+                self.entries.push(entry(reply));
             }
         }
+    }
+
+    /// The same reply in another log.
+    fn unite(&mut self, at: u32, rank: u32, reply: &Reply) {
+        let Some((note, known)) = self.notes.get(at as usize).zip(self.entries.get(at as usize)) else { return };
+        let first = || vec![Place { copied: note.copied, at: known.at.as_micros(), rank: note.rank }];
+        self.shared.entry(at).or_insert_with(first).push(Place { copied: reply.copied, at: reply.at, rank });
+        let calls = self.calls.get(note.calls.0 as usize..note.calls.1 as usize).unwrap_or_default();
+        let mut both = Reply { key: note.key, copied: note.copied, tools: calls.to_vec(), ..of_entry(known) };
+        both.unite(reply.clone());
+        let calls = if both.tools.len() == calls.len() { note.calls } else { self.keep_calls(&both.tools) };
+        if let Some((note, known)) = self.notes.get_mut(at as usize).zip(self.entries.get_mut(at as usize)) {
+            (note.copied, note.calls, *known) = (both.copied, calls, entry(&both));
+        }
+    }
+
+    fn keep_calls(&mut self, calls: &[(u32, u32)]) -> (u32, u32) {
+        let place = |calls: &[(u32, u32)]| u32::try_from(calls.len()).unwrap_or(u32::MAX);
+        let begin = place(&self.calls);
+        self.calls.extend_from_slice(calls);
+        (begin, place(&self.calls))
     }
 
     /// Whose each reply is that lies in several logs: of the one that has it first. A copy has the times of what it was
@@ -146,16 +185,16 @@ impl<'a> Books<'a> {
     /// that was copied was there before the copy went on.
     fn settle(&mut self) {
         let mut went_on: Vec<Option<i64>> = vec![None; self.order.len()];
-        for (at, (rank, reply)) in (0..).zip(&self.replies) {
-            if let Some(first) = went_on.get_mut(*rank as usize).filter(|_| !self.shared.contains_key(&at)) {
-                *first = Some(first.map_or(reply.at, |first| first.min(reply.at)));
+        for (at, (note, reply)) in (0..).zip(self.notes.iter().zip(&self.entries)) {
+            if let Some(first) = went_on.get_mut(note.rank as usize).filter(|_| !self.shared.contains_key(&at)) {
+                let at = reply.at.as_micros();
+                *first = Some(first.map_or(at, |first| first.min(at)));
             }
         }
         for (at, places) in &self.shared {
             let of = |place: &&Place| (place.copied, place.at, went_on.get(place.rank as usize).copied(), place.rank);
-            if let (Some((owner, _)), Some(first)) = (self.replies.get_mut(*at as usize), places.iter().min_by_key(of))
-            {
-                *owner = first.rank;
+            if let (Some(note), Some(first)) = (self.notes.get_mut(*at as usize), places.iter().min_by_key(of)) {
+                note.rank = first.rank;
             }
         }
     }
@@ -167,21 +206,29 @@ impl<'a> Books<'a> {
         let owners: Vec<Owner> = self.order.iter().map(|unit| Owner::of(unit, &mut self.names)).collect();
         let fits = self.names.names.iter().map(|name| (matching.model(name), matching.project(name)));
         let fits: Vec<(bool, bool)> = fits.collect();
-        let fits = |name: u32| fits.get(name as usize).copied().unwrap_or_default();
-        ledger.entries.reserve(self.replies.len());
-        for (rank, reply) in self.replies {
-            let Some((owner, unit)) = owners.get(rank as usize).zip(self.order.get(rank as usize)) else { continue };
-            let project = if reply.cwd == 0 { owner.project } else { Name(reply.cwd) };
-            let at = Timestamp::from_micros(reply.at).unwrap_or_default();
-            if !matching.unit(unit.id) || !matching.at(at) || !fits(reply.model).0 || !fits(project.0).1 {
-                continue;
+        let fits = |name: Name| fits.get(name.0 as usize).copied().unwrap_or_default();
+        let mut notes = self.notes.iter();
+        self.entries.retain_mut(|entry| {
+            let Some(note) = notes.next() else { return false };
+            let owner = owners.get(note.rank as usize).zip(self.order.get(note.rank as usize));
+            let Some((owner, unit)) = owner else { return false };
+            owner.complete(entry);
+            if !matching.unit(unit.id) || !matching.at(entry.at) || !fits(entry.model).0 || !fits(entry.project).1 {
+                return false;
             }
-            let tools = lists.number(&reply.tools, &mut ledger.tools);
-            ledger.entries.push(owner.entry(&reply, at, project, tools));
-        }
-        ledger.names = self.names.names;
+            let calls = self.calls.get(note.calls.0 as usize..note.calls.1 as usize).unwrap_or_default();
+            entry.tools = lists.number(calls, &mut ledger.tools);
+            true
+        });
+        (ledger.entries, ledger.names) = (self.entries, self.names.names);
         ledger
     }
+}
+
+/// A key is a hash already.
+#[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
+fn hash(key: u128) -> u64 {
+    key as u64
 }
 
 /// Lists of tools that were called, each once: most replies call the same few.
@@ -212,13 +259,45 @@ impl Lists {
     }
 }
 
-fn renamed(mut reply: Reply, numbers: &[u32]) -> Reply {
+fn rename(reply: &mut Reply, numbers: &[u32]) {
     let of = |name: u32| numbers.get(name as usize).copied().unwrap_or_default();
     (reply.model, reply.cwd, reply.subagent) = (of(reply.model), of(reply.cwd), of(reply.subagent));
     for (_, tool) in &mut reply.tools {
         *tool = of(*tool);
     }
-    reply
+}
+
+/// What is told of a reply. What follows from its log is not there yet.
+fn entry(reply: &Reply) -> Entry {
+    let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = reply.tokens;
+    Entry {
+        at: Timestamp::from_micros(reply.at).unwrap_or_default(),
+        subagent: Name(reply.subagent),
+        project: Name(reply.cwd),
+        model: Name(reply.model),
+        input,
+        output,
+        cache_read,
+        cache_write,
+        cache_write_1h,
+        reasoning,
+        cost_usd: reply.cost_usd,
+        ..Entry::default()
+    }
+}
+
+/// The reply that will be told so.
+fn of_entry(entry: &Entry) -> Reply {
+    let Entry { input, output, cache_read, cache_write, cache_write_1h, reasoning, .. } = *entry;
+    Reply {
+        at: entry.at.as_micros(),
+        model: entry.model.0,
+        cwd: entry.project.0,
+        subagent: entry.subagent.0,
+        tokens: [input, output, cache_read, cache_write, cache_write_1h, reasoning],
+        cost_usd: entry.cost_usd,
+        ..Reply::default()
+    }
 }
 
 /// What all replies of a log share.
@@ -243,24 +322,13 @@ impl Owner {
         }
     }
 
-    fn entry(&self, reply: &Reply, at: Timestamp, project: Name, tools: u32) -> Entry {
-        let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = reply.tokens;
-        Entry {
-            at,
-            agent: self.agent,
-            machine: self.machine,
-            session: self.session,
-            subagent: if reply.subagent == 0 { self.subagent } else { Name(reply.subagent) },
-            project,
-            model: Name(reply.model),
-            tools,
-            input,
-            output,
-            cache_read,
-            cache_write,
-            cache_write_1h,
-            reasoning,
-            cost_usd: reply.cost_usd,
+    /// Fills in what follows from the log.
+    fn complete(&self, entry: &mut Entry) {
+        (entry.agent, entry.machine, entry.session) = (self.agent, self.machine, self.session);
+        for (known, of_log) in [(&mut entry.subagent, self.subagent), (&mut entry.project, self.project)] {
+            if *known == Name::default() {
+                *known = of_log;
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What fits a filter.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use switchboard_event::Timestamp;
 
@@ -18,8 +18,8 @@ pub struct Matching {
 
 impl Matching {
     /// A filter over these logs.
-    pub fn new(filter: &Filter, units: &[Unit]) -> Self {
-        let fits = |unit: &&Unit| {
+    pub fn new(filter: &Filter, units: &[Arc<Unit>]) -> Self {
+        let fits = |unit: &&Arc<Unit>| {
             (filter.agents.is_empty() || filter.agents.contains(&unit.agent))
                 && filter
                     .machine

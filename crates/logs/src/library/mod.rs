@@ -56,7 +56,7 @@ pub struct Library {
     /// What could not even be looked through at the last refresh.
     blocked: Mutex<Vec<Trouble>>,
     /// All logs that the index knows, as they were at a moment of the index.
-    units: Mutex<Option<(Moment, Arc<Vec<Unit>>)>>,
+    units: Mutex<Option<(Moment, Arc<Vec<Arc<Unit>>>)>>,
 }
 
 impl Library {

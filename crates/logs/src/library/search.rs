@@ -43,7 +43,7 @@ impl Library {
         let matching = Matching::new(&query.filter, &units);
         let index = self.index();
         let (blocks, rarity) = Candidates::find(&index, &terms, &matching)?.told();
-        let by_id: HashMap<i64, &Unit> = units.iter().map(|unit| (unit.id, unit)).collect();
+        let by_id: HashMap<i64, &Unit> = units.iter().map(|unit| (unit.id, &**unit)).collect();
         let search = Search { query, terms: &terms, rarity, matching: &matching, units: &by_id };
         let found = search.run(&index, &blocks)?;
         Ok(best(found, query, &terms, &by_id))

@@ -29,7 +29,7 @@ impl Library {
         let units = self.units()?;
         let matching = Matching::new(filter, &units);
         let mut sessions = self.gathered(&units)?;
-        let fitting: HashSet<Key> = units.iter().filter(|unit| matching.session(unit)).map(key).collect();
+        let fitting: HashSet<Key> = units.iter().filter(|unit| matching.session(unit)).map(|unit| key(unit)).collect();
         sessions
             .retain(|session| fitting.contains(&(session.agent.clone(), session.id.clone(), session.machine.clone())));
         sessions.sort_by_key(|session| std::cmp::Reverse((session.facts.updated, session.facts.began)));
@@ -64,13 +64,13 @@ impl Library {
     }
 
     /// The logs that are meant.
-    pub(super) fn units(&self) -> Result<Vec<Unit>, LogsError> {
+    pub(super) fn units(&self) -> Result<Vec<Arc<Unit>>, LogsError> {
         let all = self.all_units(&self.index())?;
         Ok(self.meant(&all))
     }
 
     /// All logs that the index knows. They are not read again while nobody writes to it.
-    pub(super) fn all_units(&self, index: &Index) -> Result<Arc<Vec<Unit>>, LogsError> {
+    pub(super) fn all_units(&self, index: &Index) -> Result<Arc<Vec<Arc<Unit>>>, LogsError> {
         let now = index.moment().map_err(|error| index.error(error))?;
         let mut known = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, units)) = known.as_ref().filter(|(then, _)| *then == now) {
@@ -83,11 +83,11 @@ impl Library {
 
     /// Of all logs, those that are meant. A session of Switchboard's own is read in the log of its agent once there is
     /// one.
-    pub(super) fn meant(&self, units: &[Unit]) -> Vec<Unit> {
+    pub(super) fn meant(&self, units: &[Arc<Unit>]) -> Vec<Arc<Unit>> {
         let Setup { homes, alone, .. } = &*self.setup;
         let of_agents = units.iter().filter(|unit| !unit.is_own() && unit.machine.is_none());
         let of_agents: HashSet<_> = of_agents.map(|unit| (&unit.agent, &unit.session)).collect();
-        let is_meant = |unit: &&Unit| match unit.is_own() {
+        let is_meant = |unit: &&Arc<Unit>| match unit.is_own() {
             true => !alone && !of_agents.contains(&(&unit.agent, &unit.session)),
             false => (!alone && unit.machine.is_some()) || homes.iter().any(|home| is_in(unit, home)),
         };
@@ -95,11 +95,11 @@ impl Library {
     }
 
     /// All sessions, of all their logs.
-    fn gathered(&self, units: &[Unit]) -> Result<Vec<Session>, LogsError> {
+    fn gathered(&self, units: &[Arc<Unit>]) -> Result<Vec<Session>, LogsError> {
         let mut places: HashMap<Key, usize> = HashMap::new();
         let mut sessions: Vec<Session> = Vec::new();
         // A session whose log was given up for another one is in both; the one that is there says more.
-        let mut order: Vec<&Unit> = units.iter().collect();
+        let mut order: Vec<&Unit> = units.iter().map(|unit| &**unit).collect();
         order.sort_by_key(|unit| (unit.parent.is_some(), unit.gone));
         for unit in order {
             let id = unit.parent.as_ref().unwrap_or(&unit.session);

@@ -1,6 +1,6 @@
 //! What was said and done in a session: read anew from its logs, or what the index kept of them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use rusqlite::Connection;
 use switchboard_agents::{Depth, LOGS, LogFile, Options, Record, Start, Translator, source};
@@ -35,10 +35,10 @@ impl Library {
 
     /// What a session that began as a copy does not have in its own log: what was said up to then, the earliest first.
     /// What that used is counted where it was used.
-    fn before(&self, session: &Session, all: &[Unit]) -> Result<Vec<Vec<Event>>, LogsError> {
+    fn before(&self, session: &Session, all: &[Arc<Unit>]) -> Result<Vec<Vec<Event>>, LogsError> {
         let (mut logs, mut base) = (Vec::new(), session.facts.base.as_ref());
         while let Some(known) = base.filter(|_| logs.len() < MOST_COPIES) {
-            let is = |unit: &&Unit| {
+            let is = |unit: &&Arc<Unit>| {
                 unit.session == known.session && unit.agent == session.agent && unit.machine == session.machine
             };
             let Some(unit) = all.iter().find(is) else { break };

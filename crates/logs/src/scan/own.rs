@@ -23,7 +23,7 @@ pub struct Own {
 
 impl Own {
     /// The sessions that no agent has a log of, and the units of sessions that were deleted.
-    pub fn seen(&self, seen: &[Seen], units: &[Unit]) -> Result<(Vec<Seen>, Vec<i64>), StoreError> {
+    pub fn seen(&self, seen: &[Seen], units: &[Arc<Unit>]) -> Result<(Vec<Seen>, Vec<i64>), StoreError> {
         let of_agents = seen.iter().map(|seen| (seen.agent.to_owned(), seen.session()));
         let known = units.iter().filter(|unit| !unit.is_own()).map(|unit| (unit.agent.clone(), unit.session.clone()));
         let elsewhere: HashSet<_> = of_agents.chain(known).collect();

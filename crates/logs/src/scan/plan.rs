@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
+    sync::Arc,
 };
 
 use switchboard_agents::{Depth, Form};
@@ -26,7 +27,7 @@ pub struct Task {
     /// Its number.
     pub unit: i64,
     /// What is known of it; nothing if it is new.
-    pub known: Option<Unit>,
+    pub known: Option<Arc<Unit>>,
     /// It is read from its beginning.
     pub fresh: bool,
 }
@@ -40,11 +41,11 @@ impl Task {
 }
 
 /// Compares what is there with what is known, and tells the index what is new, moved and gone.
-pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Unit], depth: Depth) -> rusqlite::Result<Plan> {
+pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Arc<Unit>], depth: Depth) -> rusqlite::Result<Plan> {
     let there: HashSet<&str> = seen.iter().map(|seen| seen.name.as_str()).collect();
-    let (known, mut absent): (Vec<&Unit>, Vec<&Unit>) =
+    let (known, mut absent): (Vec<&Arc<Unit>>, Vec<&Arc<Unit>>) =
         units.iter().partition(|unit| there.contains(unit.name.as_str()));
-    let mut known: HashMap<&str, &Unit> = known.into_iter().map(|unit| (unit.name.as_str(), unit)).collect();
+    let mut known: HashMap<&str, &Arc<Unit>> = known.into_iter().map(|unit| (unit.name.as_str(), unit)).collect();
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for seen in seen {
         match known.remove(seen.name.as_str()).or_else(|| take_moved(&mut absent, &seen)) {
@@ -64,7 +65,7 @@ pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Unit], depth: Depth) ->
 
 impl Task {
     /// What there is to do about a log that is known, if anything.
-    fn of(unit: &Unit, seen: Seen, depth: Depth) -> Option<Self> {
+    fn of(unit: &Arc<Unit>, seen: Seen, depth: Depth) -> Option<Self> {
         let reached = unit.reached(depth);
         if reached.seen.as_deref() == Some(&seen.seen) {
             return None;
@@ -73,7 +74,7 @@ impl Task {
         let grown = matches!(seen.file.form, Form::Lines)
             && seen.bytes >= unit.tokens.at.max(unit.text.at)
             && unit.mark.as_deref().is_some_and(|mark| holds(&seen, mark));
-        Some(Self { unit: unit.id, fresh: !grown, known: Some(unit.clone()), seen })
+        Some(Self { unit: unit.id, fresh: !grown, known: Some(Arc::clone(unit)), seen })
     }
 }
 
@@ -88,8 +89,8 @@ fn is_gone(unit: &Unit) -> bool {
 }
 
 /// A log that the file system knows by the same number, and that begins as it did: it was renamed.
-fn take_moved<'a>(absent: &mut Vec<&'a Unit>, seen: &Seen) -> Option<&'a Unit> {
-    let same = |unit: &&Unit| {
+fn take_moved<'a>(absent: &mut Vec<&'a Arc<Unit>>, seen: &Seen) -> Option<&'a Arc<Unit>> {
+    let same = |unit: &&Arc<Unit>| {
         let both = unit.agent == seen.agent && unit.inode == seen.inode && unit.part.is_none() && seen.part.is_none();
         both && is_gone(unit) && unit.mark.as_deref().is_some_and(|mark| holds(seen, mark))
     };
