@@ -1,19 +1,34 @@
 //! The plain stretches of JSON strings: most of every record is one, so many bytes are looked at together.
 
+/// Most stretches end within so many words of eight bytes.
+const SHORT: usize = 3;
+
 /// Where the next quote, escape or control character is, from a place on; the end if there is none.
-pub fn end(bytes: &[u8], at: usize) -> usize {
-    // Many stretches are short; of the long ones, large pieces are moved over first.
-    let mut at = match word(bytes, at).map(marks) {
-        Some(0) => pieces_end(bytes, at + 8),
-        Some(marks) => return at + first(marks),
-        None => at,
-    };
+pub fn end(bytes: &[u8], mut at: usize) -> usize {
+    for _ in 0..SHORT {
+        match word(bytes, at).map(marks) {
+            Some(0) => at += 8,
+            Some(marks) => return at + first(marks),
+            None => return tail_end(bytes, at),
+        }
+    }
+    long_end(bytes, at)
+}
+
+/// The same of a long stretch: large pieces are moved over first.
+fn long_end(bytes: &[u8], at: usize) -> usize {
+    let mut at = pieces_end(bytes, at);
     while let Some(marks) = word(bytes, at).map(marks) {
         if marks != 0 {
             return at + first(marks);
         }
         at += 8;
     }
+    tail_end(bytes, at)
+}
+
+/// The same of the last bytes.
+fn tail_end(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| is_mark(*byte)).unwrap_or(rest.len())
 }

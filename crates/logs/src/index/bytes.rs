@@ -42,7 +42,14 @@ pub struct Unpacked<'a>(pub &'a [u8]);
 
 impl<'a> Unpacked<'a> {
     /// A number.
+    #[inline]
     pub fn number(&mut self) -> Option<u64> {
+        // Most are short, and there are very many.
+        let (&first, rest) = self.0.split_first()?;
+        if first < 0x80 {
+            self.0 = rest;
+            return Some(first.into());
+        }
         let mut number = 0;
         for (at, &byte) in self.0.iter().enumerate().take(10) {
             number |= u64::from(byte & 0x7f) << (7 * at);

@@ -46,6 +46,9 @@ pub struct Unit {
     pub time: i64,
 }
 
+/// Logs that the index knows, shared by those who ask for some of them.
+pub type Units = Vec<Arc<Unit>>;
+
 /// What the names of Switchboard's own sessions begin with: no path does.
 const OWN: &str = "session:";
 
@@ -108,7 +111,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Unit> {
 }
 
 /// All of them.
-pub fn all(connection: &Connection) -> rusqlite::Result<Vec<Arc<Unit>>> {
+pub fn all(connection: &Connection) -> rusqlite::Result<Units> {
     let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM unit ORDER BY id"))?;
     statement.query_map([], |row| read(row).map(Arc::new))?.collect()
 }

@@ -18,7 +18,7 @@ use crate::{
 type Quick = foldhash::fast::FixedState;
 
 /// A packed reply has at least about so many bytes.
-const LEAST: usize = 32;
+const LEAST: usize = 48;
 
 impl Library {
     /// What was used, each reply once.

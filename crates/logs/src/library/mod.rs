@@ -25,7 +25,7 @@ pub use ours::Ours;
 
 use crate::{
     Home, LogsError, Progress, Report, Trouble,
-    index::{Index, Moment, lists::Lists, units::Unit},
+    index::{Index, Moment, lists::Lists, units::Units},
     scan::{self, Own, Way},
     usage::Prices,
 };
@@ -56,7 +56,7 @@ pub struct Library {
     /// What could not even be looked through at the last refresh.
     blocked: Mutex<Vec<Trouble>>,
     /// All logs that the index knows, as they were at a moment of the index.
-    units: Mutex<Option<(Moment, Arc<Vec<Arc<Unit>>>)>>,
+    units: Mutex<Option<(Moment, Arc<Units>)>>,
 }
 
 impl Library {

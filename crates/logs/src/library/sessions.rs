@@ -11,7 +11,7 @@ use crate::{
     Filter, Home, LogsError, Own, Session,
     index::{
         Index,
-        units::{self, Unit},
+        units::{self, Unit, Units},
     },
 };
 
@@ -64,13 +64,13 @@ impl Library {
     }
 
     /// The logs that are meant.
-    pub(super) fn units(&self) -> Result<Vec<Arc<Unit>>, LogsError> {
+    pub(super) fn units(&self) -> Result<Units, LogsError> {
         let all = self.all_units(&self.index())?;
         Ok(self.meant(&all))
     }
 
     /// All logs that the index knows. They are not read again while nobody writes to it.
-    pub(super) fn all_units(&self, index: &Index) -> Result<Arc<Vec<Arc<Unit>>>, LogsError> {
+    pub(super) fn all_units(&self, index: &Index) -> Result<Arc<Units>, LogsError> {
         let now = index.moment().map_err(|error| index.error(error))?;
         let mut known = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, units)) = known.as_ref().filter(|(then, _)| *then == now) {
@@ -83,7 +83,7 @@ impl Library {
 
     /// Of all logs, those that are meant. A session of Switchboard's own is read in the log of its agent once there is
     /// one.
-    pub(super) fn meant(&self, units: &[Arc<Unit>]) -> Vec<Arc<Unit>> {
+    pub(super) fn meant(&self, units: &[Arc<Unit>]) -> Units {
         let Setup { homes, alone, .. } = &*self.setup;
         let of_agents = units.iter().filter(|unit| !unit.is_own() && unit.machine.is_none());
         let of_agents: HashSet<_> = of_agents.map(|unit| (&unit.agent, &unit.session)).collect();

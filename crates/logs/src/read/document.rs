@@ -16,8 +16,8 @@ pub fn read(
     from: u64,
     each: &mut dyn FnMut(u64, &[u8]),
 ) -> io::Result<u64> {
-    let bytes = fs::read(path)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8(fs::read(path)?)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let text = text.trim_start_matches('\u{feff}').trim_matches(|c: char| c == '\0' || c.is_ascii_whitespace());
     let (mut end, mut number) = (from, 0);
     for part in split(text) {

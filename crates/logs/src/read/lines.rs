@@ -1,6 +1,9 @@
 //! Lines of a stream, with the place of each. Memory is bounded by the longest line, and that has a bound too.
 
-use std::io::{self, Read};
+use std::{
+    cell::RefCell,
+    io::{self, Read},
+};
 
 use switchboard_agents::LONGEST_LINE;
 
@@ -18,7 +21,19 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// # Errors
 /// If the stream cannot be read. The lines before were given.
 pub fn read(stream: &mut dyn Read, from: u64, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
-    Lines { bytes: vec![0; CHUNK], held: 0, at: from, skips: false, longest: LONGEST_LINE }.read(stream, each)
+    let mut bytes = SPARE.take();
+    bytes.resize(CHUNK, 0);
+    let mut lines = Lines { bytes, held: 0, at: from, skips: false, longest: LONGEST_LINE };
+    let end = lines.read(stream, each);
+    if lines.bytes.len() == CHUNK {
+        SPARE.set(lines.bytes);
+    }
+    end
+}
+
+thread_local! {
+    /// The buffer of the last stream: there are many streams, and memory that is new costs more than reading into it.
+    static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A buffer that begins with what is held of a line that has not ended.
@@ -33,7 +48,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn read(mut self, stream: &mut dyn Read, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
+    fn read(&mut self, stream: &mut dyn Read, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
         loop {
             let room = self.bytes.get_mut(self.held..).unwrap_or_default();
             match stream.read(room) {
@@ -78,7 +93,7 @@ impl Lines {
     }
 
     /// The last line, if it is whole: an object cannot go on behind its last bracket.
-    fn finish(self, each: &mut dyn FnMut(u64, &[u8])) -> u64 {
+    fn finish(&self, each: &mut dyn FnMut(u64, &[u8])) -> u64 {
         let last = self.bytes.get(..self.held).unwrap_or_default();
         let is_whole = serde_json::from_slice::<&serde_json::value::RawValue>(trimmed(last))
             .is_ok_and(|raw| raw.get().starts_with('{'));
@@ -171,7 +186,7 @@ mod tests {
     fn of_a_line_that_is_too_long_the_beginning_is_given() {
         let text = [b"a\n".as_slice(), &vec![b'x'; 3_000_000], b"\nb\n"].concat();
         let mut given = Vec::new();
-        let lines = Lines { bytes: vec![0; 1000], held: 0, at: 0, skips: false, longest: 1_000_000 };
+        let mut lines = Lines { bytes: vec![0; 1000], held: 0, at: 0, skips: false, longest: 1_000_000 };
         let end = lines.read(&mut text.as_slice(), &mut |at, line| given.push((at, line.len()))).unwrap();
         assert_eq!((given, end), (vec![(0, 1), (2, 4096), (3_000_003, 1)], 3_000_005));
     }

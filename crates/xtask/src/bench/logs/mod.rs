@@ -54,8 +54,12 @@ pub fn run(args: &Logs) -> anyhow::Result<()> {
     if !corpus::forget() {
         say("NOT MEASURED  with a cold cache: only root can empty it");
     }
-    let peers = if args.alone { Err("they were not asked for".to_owned()) } else { Peers::new(&corpus, args.runs) };
-    let ours = Ours::new(&corpus, args.runs)?.measure();
+    let program = Ours::new(&corpus, args.runs)?;
+    let peers = match args.alone {
+        true => Err("they were not asked for".to_owned()),
+        false => Peers::new(&corpus, &program, args.runs),
+    };
+    let mut ours = program.measure();
     let theirs = match peers {
         Ok(peers) => peers.measure(),
         Err(why) => {
@@ -63,6 +67,9 @@ pub fn run(args: &Logs) -> anyhow::Result<()> {
             peers::Figures::default()
         }
     };
+    // What was measured in turn with the other is compared with it.
+    ours.first = theirs.first.map(|(ours, _)| ours).or(ours.first);
+    ours.first_cold = theirs.first_cold.map(|(ours, _)| ours).or(ours.first_cold);
     report::show(&ours, &theirs, &corpus.truth);
     let exact = ours.tokens.is_none_or(|tokens| tokens == corpus.truth.all.total());
     if args.remove {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     corpus::{Corpus, forget, new_folder, size},
-    timed::{Runs, processor, runs, timed, weighed},
+    timed::{Runs, Timed, processor, runs, timed, weighed},
 };
 use crate::{bench::programs::built, process::program, say};
 
@@ -72,26 +72,36 @@ impl<'a> Ours<'a> {
         figures
     }
 
+    /// `usage` for the first time.
+    pub fn first(&self) -> anyhow::Result<f64> {
+        Ok(self.counted(&new_folder("fresh")?)?.ms)
+    }
+
+    /// The same with nothing in memory.
+    pub fn first_cold(&self) -> anyhow::Result<f64> {
+        let data = new_folder("fresh")?;
+        forget();
+        Ok(self.counted(&data)?.ms)
+    }
+
+    fn counted(&self, data: &Path) -> anyhow::Result<Timed> {
+        timed(&mut logs(self.corpus, data, &["usage", "--json"]))
+    }
+
     fn usage(&self, figures: &mut Figures) -> anyhow::Result<()> {
-        let first = |data: &Path| Ok(timed(&mut logs(self.corpus, data, &["usage", "--json"]))?.ms);
         if forget() {
-            figures.first_cold = Some(runs(2, || {
-                let data = new_folder("fresh")?;
-                forget();
-                first(&data)
-            })?);
+            figures.first_cold = Some(runs(2, || self.first_cold())?);
         }
-        figures.first = Some(runs(self.times, || first(&new_folder("fresh")?))?);
+        figures.first = Some(runs(self.times, || self.first())?);
         let data = &self.data;
-        let said = timed(&mut logs(self.corpus, data, &["usage", "--json"]))?.said;
-        figures.tokens = Some(total(&said));
-        figures.again = Some(runs(self.times * 4, || first(data))?);
+        figures.tokens = Some(total(&self.counted(data)?.said));
+        figures.again = Some(runs(self.times * 4, || Ok(self.counted(data)?.ms))?);
         figures.grown = Some(runs(self.times, || {
             let grown = self.corpus.grow()?;
-            let ms = first(data)?;
+            let ms = self.counted(data)?.ms;
             drop(grown);
             // What was taken back is looked at too, and not measured.
-            first(data)?;
+            self.counted(data)?;
             Ok(ms)
         })?);
         Ok(())

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::{
     corpus::{Corpus, forget, new_folder},
-    timed::{Runs, runs, timed},
+    ours::Ours,
+    timed::{Runs, in_turn, runs, timed},
 };
 use crate::{
     isolation::Isolation,
@@ -32,8 +33,9 @@ const TRACER_VERSION: &str = "0.8.0";
 /// What was measured.
 #[derive(Default)]
 pub struct Figures {
-    pub usage_cold: Option<Runs>,
-    pub usage: Option<Runs>,
+    /// `usage` for the first time: ours, and the other's.
+    pub first_cold: Option<(Runs, Runs)>,
+    pub first: Option<(Runs, Runs)>,
     pub usage_grown: Option<Runs>,
     pub tokens: Option<u64>,
     pub index: Option<Runs>,
@@ -44,6 +46,7 @@ pub struct Figures {
 /// A place for them.
 pub struct Peers<'a> {
     corpus: &'a Corpus,
+    ours: &'a Ours<'a>,
     isolation: Isolation,
     home: PathBuf,
     times: u32,
@@ -51,11 +54,11 @@ pub struct Peers<'a> {
 
 impl<'a> Peers<'a> {
     /// A home that has what the corpus has: what they write beside it stays there.
-    pub fn new(corpus: &'a Corpus, times: u32) -> Result<Self, String> {
+    pub fn new(corpus: &'a Corpus, ours: &'a Ours<'a>, times: u32) -> Result<Self, String> {
         let isolation = Isolation::find()?;
         let home = new_folder("peers-home").and_then(|home| linked(&corpus.home, &home).map(|()| home));
         let home = home.map_err(|error| format!("{error:#}"))?;
-        Ok(Self { corpus, isolation, home, times })
+        Ok(Self { corpus, ours, isolation, home, times })
     }
 
     /// What each takes. What cannot be had is said and left out.
@@ -79,19 +82,21 @@ impl<'a> Peers<'a> {
         command
     }
 
+    /// Counts what was used once, and in turn with us: the two are compared.
     fn counter(&self, figures: &mut Figures) -> anyhow::Result<()> {
         let path = counter()?;
         let daily = || timed(&mut self.program(&path, &["daily", "--json", "--offline", "--timezone", "UTC"]));
         let said: Value = serde_json::from_str(&daily()?.said).context("no JSON")?;
         figures.tokens = said["totals"]["totalTokens"].as_u64();
         if forget() {
-            figures.usage_cold = Some(runs(2, || {
+            let cold = || {
                 forget();
                 Ok(daily()?.ms)
-            })?);
+            };
+            figures.first_cold = Some(in_turn(2, || self.ours.first_cold(), cold)?);
             daily()?;
         }
-        figures.usage = Some(runs(self.times, || Ok(daily()?.ms))?);
+        figures.first = Some(in_turn(self.times, || self.ours.first(), || Ok(daily()?.ms))?);
         figures.usage_grown = Some(runs(2, || {
             let grown = self.corpus.grow()?;
             let ms = daily()?.ms;

@@ -50,6 +50,8 @@ fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
     let tracer = |runs: &Option<Runs>| runs.map(|runs| (peers::TRACER, runs));
     // What must be twice as fast as the other has half of its time.
     let half = |runs: &Option<Runs>| runs.map(|runs| runs.least / 2.0);
+    let theirs = |pair: &Option<(Runs, Runs)>| pair.map(|(_, theirs)| theirs);
+    let (usage, usage_cold) = (theirs(&peers.first), theirs(&peers.first_cold));
     let row = |what, runs: &Option<Runs>, budget, peer| Row {
         what,
         unit: "ms",
@@ -69,9 +71,9 @@ fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
         peer: None,
     };
     vec![
-        row("first usage, cold", &ours.first_cold, half(&peers.usage_cold), counter(&peers.usage_cold)),
-        row("first usage, warm", &ours.first, half(&peers.usage).or(Some(500.0)), counter(&peers.usage)),
-        row("usage again", &ours.again, Some(30.0), counter(&peers.usage)),
+        row("first usage, cold", &ours.first_cold, half(&usage_cold), counter(&usage_cold)),
+        row("first usage, warm", &ours.first, half(&usage).or(Some(500.0)), counter(&usage)),
+        row("usage again", &ours.again, Some(30.0), counter(&usage)),
         row("usage after an appended line", &ours.grown, Some(50.0), counter(&peers.usage_grown)),
         row("search of a rare word", &ours.rare, Some(15.0), tracer(&peers.search)),
         row("the same beside grep", &ours.rare, Some(15.0), peers.grep.map(|runs| ("grep", runs))),

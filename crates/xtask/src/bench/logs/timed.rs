@@ -74,12 +74,35 @@ pub struct Runs {
 
 /// Runs something so often.
 pub fn runs(times: u32, mut run: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Runs> {
+    (0..times.max(1)).map(|_| one(&mut run)).collect::<anyhow::Result<Vec<_>>>().map(Runs::of)
+}
+
+/// Runs two things in turn, so often each: what the machine does beside them is then the same for both.
+pub fn in_turn(
+    times: u32,
+    mut first: impl FnMut() -> anyhow::Result<f64>,
+    mut second: impl FnMut() -> anyhow::Result<f64>,
+) -> anyhow::Result<(Runs, Runs)> {
+    let pairs = (0..times.max(1)).map(|_| Ok((one(&mut first)?, one(&mut second)?)));
+    let (firsts, seconds) = pairs.collect::<anyhow::Result<Vec<_>>>()?.into_iter().unzip();
+    Ok((Runs::of(firsts), Runs::of(seconds)))
+}
+
+/// How long one run took, and what processors did for it, both in milliseconds.
+fn one(run: &mut impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<(f64, f64)> {
     let before = children()?;
-    let mut all = (0..times.max(1)).map(|_| run()).collect::<anyhow::Result<Vec<f64>>>()?;
-    let processor = (children()? - before) * 1e3 / f64::from(times.max(1));
-    all.sort_by(f64::total_cmp);
-    let at = |place: usize| all.get(place).copied().unwrap_or(f64::NAN);
-    Ok(Runs { least: at(0), median: at(all.len() / 2), processor })
+    let ms = run()?;
+    Ok((ms, (children()? - before) * 1e3))
+}
+
+impl Runs {
+    fn of(mut all: Vec<(f64, f64)>) -> Self {
+        let count = u32::try_from(all.len()).map_or(f64::NAN, f64::from);
+        let processor = all.iter().map(|(_, processor)| processor).sum::<f64>() / count;
+        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let at = |place: usize| all.get(place).map_or(f64::NAN, |(ms, _)| *ms);
+        Self { least: at(0), median: at(all.len() / 2), processor }
+    }
 }
 
 /// The time that processors have worked for all programs that were started here and have ended, in seconds.
