@@ -1,5 +1,5 @@
 //! Which words a block may have: a Bloom filter in drawers, by the words' hashes. Whoever looks for a word looks at one
-//! drawer, where it lies in its row, without a copy.
+//! drawer.
 
 use super::bytes::{Packed, Unpacked};
 

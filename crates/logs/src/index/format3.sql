@@ -1,5 +1,7 @@
 -- Filters lie in drawers, by the hashes of their words. Those of many blocks lie on a shelf together, a row for each drawer:
 -- looking for a word reads one of them. A block whose `shelf` is empty has its filter in its own row.
+-- The column has another name, so that an earlier version that is still running fails and writes nothing wrong.
+ALTER TABLE words RENAME COLUMN filter TO drawers;
 ALTER TABLE words ADD COLUMN shelf INTEGER;
 CREATE INDEX words_loose ON words (block) WHERE shelf IS NULL;
 

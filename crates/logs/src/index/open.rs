@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, Transaction, config::DbConfig};
 
 use super::shelf;
 use crate::LogsError;
@@ -110,6 +110,11 @@ impl Index {
         Ok(Moment { others, ours: self.connection.total_changes() })
     }
 
+    /// As long as this is held, what is read through this connection is of one moment, whoever writes meanwhile.
+    pub fn still(&self) -> Result<Transaction<'_>, LogsError> {
+        self.connection.unchecked_transaction().map_err(|error| self.error(error))
+    }
+
     /// What went wrong, with the file's name.
     pub fn error(&self, error: rusqlite::Error) -> LogsError {
         LogsError::Index { path: self.path.clone(), error }
@@ -139,8 +144,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     // Or a query is planned anew for every value that is given to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // Filters are read where they lie: several fit on a page of this size, and a search looks at a few bytes of each, so
-    // the file is mapped and not copied. A file is only cut off where no reader of it can still be.
+    // A question reads little of much, so the file is mapped and not copied. A file is only cut off where no reader of it
+    // can still be.
     connection.execute_batch(
         "PRAGMA page_size=32768; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;
          PRAGMA wal_autocheckpoint=2048; PRAGMA journal_size_limit=67108864; PRAGMA mmap_size=1073741824;",

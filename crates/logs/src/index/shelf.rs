@@ -34,7 +34,7 @@ pub fn look(
     wanted: impl Fn(i64) -> bool,
     mut each: impl FnMut(Candidate, &dyn Fn(usize) -> bool),
 ) -> rusqlite::Result<()> {
-    let mut rows = connection.prepare_cached("SELECT block, unit, filter FROM words WHERE shelf IS NULL")?;
+    let mut rows = connection.prepare_cached("SELECT block, unit, drawers FROM words WHERE shelf IS NULL")?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
         let (candidate, whole) = (Candidate { block: row.get(0)?, unit: row.get(1)?, shelf: None }, row.get_ref(2)?);
@@ -147,7 +147,7 @@ pub fn insert(
     filter: &[u8],
 ) -> rusqlite::Result<()> {
     let mut insert =
-        connection.prepare_cached("INSERT INTO words (block, unit, filter, shelf) VALUES (?1, ?2, ?3, ?4)")?;
+        connection.prepare_cached("INSERT INTO words (block, unit, drawers, shelf) VALUES (?1, ?2, ?3, ?4)")?;
     match shelf {
         Some(shelf) => {
             shelf.add(block, unit, filter::drawers(filter));
@@ -186,18 +186,30 @@ fn put_up(
     connection: &Connection,
     mut filter: impl FnMut(i64, Vec<u8>) -> rusqlite::Result<Vec<u8>>,
 ) -> rusqlite::Result<usize> {
-    let mut rows = connection.prepare_cached("SELECT block, unit, filter FROM words WHERE shelf IS NULL LIMIT ?1")?;
+    let mut rows = connection.prepare_cached("SELECT block, unit, drawers FROM words WHERE shelf IS NULL LIMIT ?1")?;
     let loose = rows.query_map([MOST_LOOSE * 2], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let loose: Vec<(i64, i64, Vec<u8>)> = loose.collect::<Result<_, _>>()?;
     let count = loose.len();
     let mut shelf = Shelf::new(connection)?;
     for (block, unit, old) in loose {
         shelf.add(block, unit, filter::drawers(&filter(block, old)?));
-        let mut moved = connection.prepare_cached("UPDATE words SET shelf = ?1, filter = x'' WHERE block = ?2")?;
+        let mut moved = connection.prepare_cached("UPDATE words SET shelf = ?1, drawers = x'' WHERE block = ?2")?;
         moved.execute([shelf.id, block])?;
     }
     shelf.write(connection)?;
     Ok(count)
+}
+
+/// Takes off all shelves what is no longer there.
+pub fn clear(connection: &Connection) -> rusqlite::Result<()> {
+    let mut rows = connection.prepare_cached("SELECT id FROM shelf WHERE living < count")?;
+    let shelves: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for shelf in shelves {
+        let mut other = Shelf::new(connection)?;
+        other.take_over(connection, shelf)?;
+        other.write(connection)?;
+    }
+    Ok(())
 }
 
 /// Shelves of which less than half is still there.
@@ -342,6 +354,43 @@ mod tests {
         assert_eq!(count(&index, "shelf"), 1);
         assert!(with(&index, "word5").contains(&6) && with(&index, "word1005").contains(&(ENOUGH as i64 + 6)));
         assert_eq!(with(&index, "every").len(), ENOUGH + 10);
+    }
+
+    #[test]
+    fn what_moves_while_it_is_looked_for_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = index(folder.path());
+        add(&mut writer, texts(0, ENOUGH), false);
+        writer.connection.execute("DELETE FROM words WHERE block > 10", []).unwrap();
+        let reader = Index::open(folder.path()).unwrap();
+        let moment = reader.still().unwrap();
+        let mut found = Vec::new();
+        look(&reader.connection, &[], |_| true, |block, _| found.push(block)).unwrap();
+        // What is left is taken over by another shelf.
+        add(&mut writer, texts(1000, 1000 + ENOUGH), false);
+        let there = || {
+            let sql = "SELECT count(*) FROM words WHERE block = ?1 AND shelf IS ?2";
+            let is = |block: &&Candidate| {
+                reader.connection.query_row(sql, params![block.block, block.shelf], |row| row.get(0)) == Ok(1)
+            };
+            found.iter().filter(is).count()
+        };
+        assert_eq!(there(), 10);
+        drop(moment);
+        assert_eq!(there(), 0);
+    }
+
+    #[test]
+    fn what_is_deleted_leaves_no_word_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = index(folder.path());
+        add(&mut index, texts(0, ENOUGH), false);
+        index.connection.execute("UPDATE words SET unit = 2 WHERE block > 100", []).unwrap();
+        index.delete(&[1]).unwrap();
+        let left: usize = index.connection.query_row("SELECT count FROM shelf", [], |row| row.get(0)).unwrap();
+        assert_eq!((count(&index, "shelf"), left), (1, ENOUGH - 100));
+        index.delete(&[2]).unwrap();
+        assert_eq!((count(&index, "shelf"), count(&index, "drawer")), (0, 0));
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl<'a> Row<'a> {
     /// Reads the next reply into one that is there, so that its calls need no memory of their own. Nothing after the last,
     /// and nothing more where it is damaged.
     pub fn next(&mut self, reply: &mut Reply) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
+        let left = self.left.checked_sub(1)?;
         let from = &mut self.from;
         reply.key = u128::from_le_bytes(from.array()?);
         self.time = self.time.checked_add(from.signed()?)?;
@@ -194,7 +194,13 @@ impl<'a> Row<'a> {
         for _ in 0..from.count()? {
             reply.tools.push((u32::from_le_bytes(from.array()?), u32::try_from(from.number()?).ok()?));
         }
+        self.left = left;
         Some(())
+    }
+
+    /// All replies were read.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
     }
 }
 
@@ -209,6 +215,18 @@ mod tests {
         let tools = vec![Called { id: format!("{key}{tool}"), name: tool.to_owned() }];
         let at = Timestamp::from_micros(at);
         Spent { key: key.to_owned(), at, output, tools, model: Some("m".to_owned()), ..Spent::default() }
+    }
+
+    #[test]
+    fn a_row_that_is_cut_off_is_not_over() {
+        let mut replies = Replies::default();
+        replies.add(&spent("a", 5, 3, "Bash"), 0);
+        let row = replies.take();
+        for end in 0..=row.len() {
+            let Some(mut part) = Row::read(&row[..end]) else { continue };
+            while part.next(&mut Reply::default()).is_some() {}
+            assert_eq!(part.is_over(), end == row.len(), "{end}");
+        }
     }
 
     #[test]

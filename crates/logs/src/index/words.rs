@@ -1,5 +1,5 @@
-//! What a word is. A run of letters, digits and underscores, in lower case; of scripts that do not part words by spaces,
-//! every character is one. A word is known by its hash.
+//! What a word is. A run of letters, digits and underscores, whatever their case; of scripts that do not part words by
+//! spaces, every character is one. A word is known by its hash.
 
 /// Calls `each` with the hash of every word of a text.
 pub fn each(text: &str, mut word: impl FnMut(u64)) {
@@ -27,7 +27,7 @@ fn other(text: &str, begin: usize, mut at: usize, word: &mut impl FnMut(u64)) ->
         at += character.len_utf8();
         match part(character) {
             Part::Alone => break Some(character),
-            _ => folded.extend(character.to_lowercase()),
+            _ => folded.extend(fold(character)),
         }
     };
     if !folded.is_empty() {
@@ -43,6 +43,12 @@ fn other(text: &str, begin: usize, mut at: usize, word: &mut impl FnMut(u64)) ->
     at + over.map_or(0, char::len_utf8)
 }
 
+/// A character whatever its case. There and back, since several letters can have the same capital: σ and ς, s and ſ.
+fn fold(character: char) -> impl Iterator<Item = char> {
+    let upper = character.to_lowercase().flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase)
+}
+
 /// How many bytes there are like this from a place on.
 fn length(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
@@ -51,7 +57,7 @@ fn length(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
 
 /// A word that has this character at its end ends there: it is not a word by itself, and part of one.
 pub fn has_edges(character: char) -> bool {
-    character == '_' || matches!(part(character), Part::Word)
+    matches!(part(character), Part::Word)
 }
 
 /// What a character is to words.
@@ -74,7 +80,9 @@ fn part(character: char) -> Part {
         | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3ffff}' => Part::Alone,
         '_' => Part::Word,
-        _ if character.is_alphanumeric() => Part::Word,
+        _ if character.is_alphabetic() || character.is_ascii_digit() => Part::Word,
+        // ² and ①, and the digits of other scripts.
+        _ if character.is_numeric() => Part::Alone,
         _ => Part::Between,
     }
 }
@@ -97,11 +105,13 @@ const ASCII: [bool; 256] = {
 /// The hash of a word that stands at a place, whatever its case: eight bytes at a time, since there are very many words.
 fn hash(bytes: &[u8], begin: usize, end: usize) -> u64 {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    // Of ASCII letters, this bit is all that the case changes; digits have it.
+    // Of ASCII letters, this bit is all that the case changes; digits have it. Other characters are folded already.
     const FOLD: u64 = 0x2020_2020_2020_2020;
+    const OTHER: u64 = 0x8080_8080_8080_8080;
     let mut state = (end - begin) as u64;
     for at in (begin..end).step_by(8) {
-        let piece = eight(bytes, at) | FOLD;
+        let piece = eight(bytes, at);
+        let piece = piece | FOLD & !((piece & OTHER) >> 2);
         let piece = if end - at < 8 { piece & !(u64::MAX << ((end - at) * 8)) } else { piece };
         state = (state ^ piece).wrapping_mul(MIX);
         state ^= state >> 29;
@@ -170,6 +180,7 @@ mod tests {
     #[test]
     fn scripts_without_spaces_give_a_word_a_character() {
         assert_eq!(words("修复 bug在").len(), 4);
+        assert_ne!(words("一"), words("丠"));
         assert_eq!(words("复")[0], words("修复")[1]);
     }
 }

@@ -67,6 +67,7 @@ impl Index {
             forget(&transaction, *unit)?;
             transaction.prepare_cached("DELETE FROM unit WHERE id = ?1")?.execute([unit])?;
         }
+        shelf::clear(&transaction)?;
         transaction.commit()
     }
 }

@@ -33,7 +33,7 @@ impl Library {
             let others = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
             let early = others.then(|| scope.spawn(|| self.early(&question)));
             let report = self.refresh(depth, progress)?;
-            // If anything was read, it answers what is no longer asked, and nobody waits for it.
+            // If anything was read, its answer is not that of now: the question is asked again beside it.
             let early = early.filter(|_| report.read == 0).and_then(|early| early.join().ok().flatten());
             match early.filter(Early::is_current) {
                 Some(early) => Ok((report, early.answer)),

@@ -26,8 +26,9 @@ impl Library {
     /// # Errors
     /// If the index cannot be read.
     pub fn ledger(&self, filter: &Filter) -> Result<Ledger, LogsError> {
-        let units = self.units()?;
         let index = self.index();
+        let _moment = index.still()?;
+        let units = self.meant(&self.all_units(&index)?);
         let mut books = Books::new(&units);
         books.read(&index.connection).map_err(|error| index.error(error))?;
         if books.damaged {
@@ -130,6 +131,7 @@ impl<'a> Books<'a> {
                 rename(&mut reply, &numbers);
                 self.add(rank, &reply);
             }
+            self.damaged |= !replies.is_over();
         }
         Ok(())
     }

@@ -39,15 +39,39 @@ impl Library {
         if terms.is_empty() {
             return Ok(Hits::default());
         }
-        let units = self.units()?;
-        let matching = Matching::new(&query.filter, &units);
         let index = self.index();
-        let (blocks, rarity) = Candidates::find(&index, &terms, &matching)?.told();
-        let by_id: HashMap<i64, &Unit> = units.iter().map(|unit| (unit.id, &**unit)).collect();
-        let search = Search { query, terms: &terms, rarity, matching: &matching, units: &by_id };
-        let found = search.run(&index, &blocks)?;
-        Ok(best(found, query, &terms, &by_id))
+        // Others may write meanwhile. One connection can look at one moment, several cannot: if that matters, it is looked
+        // again with one.
+        let before = index.moment().map_err(|error| index.error(error))?;
+        let (hits, alone) = self.search_with(&index, query, &terms, cores())?;
+        if alone || index.moment().is_ok_and(|now| now == before) {
+            return Ok(hits);
+        }
+        Ok(self.search_with(&index, query, &terms, 1)?.0)
     }
+
+    /// Searches with so many threads at the most. Also says whether one did it all.
+    fn search_with(
+        &self,
+        index: &Index,
+        query: &Query,
+        terms: &[Term],
+        most_threads: usize,
+    ) -> Result<(Hits, bool), LogsError> {
+        let _moment = index.still()?;
+        let units = self.meant(&self.all_units(index)?);
+        let matching = Matching::new(&query.filter, &units);
+        let (blocks, rarity) = Candidates::find(index, terms, &matching)?.told();
+        let by_id: HashMap<i64, &Unit> = units.iter().map(|unit| (unit.id, &**unit)).collect();
+        let search = Search { query, terms, rarity, matching: &matching, units: &by_id };
+        let threads = most_threads.min(blocks.len() / WORTH_A_THREAD).max(1);
+        let found = search.run(index, &blocks, threads)?;
+        Ok((best(found, query, terms, &by_id), threads == 1))
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The blocks that can have what is wanted.
@@ -110,9 +134,7 @@ struct Found {
 }
 
 impl Search<'_> {
-    fn run(&self, index: &Index, blocks: &[Candidate]) -> Result<Vec<Found>, LogsError> {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = cores.min(blocks.len() / WORTH_A_THREAD).max(1);
+    fn run(&self, index: &Index, blocks: &[Candidate], threads: usize) -> Result<Vec<Found>, LogsError> {
         if threads == 1 {
             return self.look(index, blocks).map_err(|error| index.error(error));
         }
@@ -176,7 +198,7 @@ impl Search<'_> {
         let length = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / TYPICAL;
         let mut score = 0.0;
         for (term, rarity) in self.terms.iter().zip(&self.rarity) {
-            let times = f64::from(u32::try_from(term.pattern.find_iter(text).take(8).count()).unwrap_or(8));
+            let times = f64::from(u32::try_from(term.find_iter(text).take(8).count()).unwrap_or(8));
             if times == 0.0 {
                 return None;
             }

@@ -13,8 +13,8 @@ const MOST_MARKS: usize = 16;
 
 /// The text around the first place where a term is, on one line, and where in it the terms are.
 pub fn of(text: &str, terms: &[Term]) -> (String, Vec<Range<usize>>) {
-    let first = terms.iter().filter_map(|term| term.pattern.find(text)).min_by_key(|found| found.start());
-    let (start, end) = first.map_or((0, 0), |found| (found.start(), found.end()));
+    let first = terms.iter().filter_map(|term| term.find_iter(text).next()).min_by_key(|found| found.start);
+    let Range { start, end } = first.unwrap_or_default();
     let begin = back(text, start, BEFORE);
     let stop = forward(text, end, BEHIND);
     let piece = text.get(begin..stop).unwrap_or_default();
@@ -22,8 +22,8 @@ pub fn of(text: &str, terms: &[Term]) -> (String, Vec<Range<usize>>) {
     snippet.push_str(if begin > 0 { "…" } else { "" });
     snippet.push_str(piece.split_whitespace().collect::<Vec<_>>().join(" ").as_str());
     snippet.push_str(if stop < text.len() { "…" } else { "" });
-    let found = terms.iter().flat_map(|term| term.pattern.find_iter(&snippet).take(MOST_MARKS));
-    let mut marks: Vec<_> = found.map(|found| found.range()).filter(|mark| !mark.is_empty()).collect();
+    let found = terms.iter().flat_map(|term| term.find_iter(&snippet).take(MOST_MARKS));
+    let mut marks: Vec<_> = found.filter(|mark| !mark.is_empty()).collect();
     marks.sort_by_key(|mark| (mark.start, mark.end));
     marks.dedup_by(|next, last| next.start < last.end);
     (snippet, marks)

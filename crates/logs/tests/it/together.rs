@@ -1,11 +1,13 @@
 //! Several who bring one index up to date at once, for different ends.
 
-use std::thread;
+use std::{fs::OpenOptions, io::Write as _, sync::Once, thread};
 
 use serde_json::json;
 use switchboard_agents::Depth;
+use switchboard_logs::{Library, LogsError};
+use switchboard_testkit::corpus::Wanted;
 
-use crate::place::{Place, hits, library, refresh};
+use crate::place::{Place, hits, ledger, library, refresh};
 
 /// A log with one prompt.
 fn add(place: &Place, word: &str, number: usize) {
@@ -30,4 +32,36 @@ fn who_looks_for_words_has_them_also_beside_those_who_only_count() {
             assert_eq!(hits(&reads, &word, 5).len(), 1, "{word}");
         }
     }
+}
+
+/// Asks how many replies there are, and what else is to happen while it is asked.
+fn replies(library: &Library, meanwhile: impl Fn() + Sync) -> usize {
+    let question = |library: &Library| {
+        let count = ledger(library).entries.len();
+        meanwhile();
+        Ok::<_, LogsError>(count)
+    };
+    library.ask(Depth::Tokens, &|_| {}, question).unwrap().1
+}
+
+#[test]
+fn a_question_is_answered_as_things_are_now() {
+    let (place, truth) = Place::with_corpus(&Wanted::small(3));
+    let library = place.library();
+    let all = replies(&library, || {});
+    assert_eq!((all, replies(&library, || {})), (ledger(&place.library()).entries.len(), all));
+    // Somebody else sees a new log while the question is asked: the answer of before is not told.
+    let other = place.library();
+    let (home, new, growth) = (place.home(), Once::new(), truth.growth.unwrap());
+    let grow = || {
+        new.call_once(|| {
+            let path = home.join(&growth.path);
+            let mut log = OpenOptions::new().append(true).open(path).unwrap();
+            log.write_all(growth.line.as_bytes()).unwrap();
+            refresh(&other);
+        });
+    };
+    let with_it = replies(&library, grow);
+    assert_eq!(with_it, ledger(&other).entries.len());
+    assert!(with_it > all);
 }
