@@ -125,9 +125,10 @@ fn scalar_end(bytes: &[u8], mut at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Value, value::RawValue};
+    use serde_json::value::RawValue;
 
     use super::{elements, fields};
+    use crate::walk::tests::json;
 
     #[test]
     fn takes_apart_one_level() {
@@ -142,22 +143,6 @@ mod tests {
         ];
         assert_eq!(got, want);
         assert_eq!(elements(r#"[1 , "a,b", [2,3],{} ]"#).collect::<Vec<_>>(), ["1", r#""a,b""#, "[2,3]", "{}"]);
-    }
-
-    fn json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<f64>().prop_map(Value::from),
-            ".*".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 40, 6, |inner| {
-            prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                proptest::collection::btree_map(".*", inner, 0..6)
-                    .prop_map(|map| Value::Object(map.into_iter().collect())),
-            ]
-        })
     }
 
     proptest! {

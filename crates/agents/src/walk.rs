@@ -287,7 +287,7 @@ impl Brackets {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use proptest::prelude::*;
     use serde_json::value::RawValue;
 
@@ -421,7 +421,8 @@ mod tests {
         assert!(walk.is_over());
     }
 
-    fn json() -> impl Strategy<Value = serde_json::Value> {
+    /// Any JSON.
+    pub fn json() -> impl Strategy<Value = serde_json::Value> {
         use serde_json::Value;
         let leaf = prop_oneof![
             Just(Value::Null),
