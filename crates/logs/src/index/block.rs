@@ -1,10 +1,11 @@
 //! A block: about 64 KiB of what was said in one log, with what each passage is. It is kept compressed, and outlives the
 //! log.
 
-use std::collections::HashSet;
+use std::{cell::RefCell, collections::HashSet, io};
 
 use switchboard_agents::Kind;
 use switchboard_event::Timestamp;
+use zstd::bulk::Compressor;
 
 use super::{
     bytes::{Packed, Unpacked},
@@ -82,7 +83,7 @@ impl Block {
     }
 
     /// Packs it. `seen` is only for its memory.
-    pub fn store(&self, seen: &mut Seen) -> std::io::Result<Stored> {
+    pub fn store(&self, seen: &mut Seen) -> io::Result<Stored> {
         let filter = self.filter(seen);
         let mut packed = Packed::default();
         packed.number(self.prompts.into());
@@ -99,7 +100,7 @@ impl Block {
             (time, offset, end) = (at, line.offset.cast_signed(), line.end);
         }
         packed.raw(self.text.as_bytes());
-        Ok(Stored { filter, text: zstd::bulk::compress(&packed.0, LEVEL)? })
+        Ok(Stored { filter, text: compressed(&packed.0)? })
     }
 
     /// Unpacks one. Nothing if it is damaged.
@@ -133,6 +134,18 @@ impl Block {
             (line, text)
         })
     }
+}
+
+thread_local! {
+    /// What compresses: its tables are larger than a block, and are made once a thread.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|known| match known {
+        Some(known) => known.compress(bytes),
+        None => known.insert(Compressor::new(LEVEL)?).compress(bytes),
+    })
 }
 
 #[cfg(test)]
