@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::value::RawValue;
 
 use crate::{
+    plain,
     split::{elements, escaped, fields},
     walk::Walk,
 };
@@ -82,9 +83,10 @@ impl<'a> Json<'a> {
         if !escaped(inner.as_bytes()) {
             return Some(Cow::Borrowed(inner));
         }
-        match serde_json::from_str::<String>(self.text()) {
-            Ok(text) => Some(Cow::Owned(text)),
-            Err(_) => serde_json::from_str::<Lossy>(self.text()).ok().map(|lossy| Cow::Owned(lossy.0)),
+        let mut text = String::with_capacity(inner.len());
+        match unescape(inner, &mut text) {
+            true => Some(Cow::Owned(text)),
+            false => serde_json::from_str::<Lossy>(self.text()).ok().map(|lossy| Cow::Owned(lossy.0)),
         }
     }
 
@@ -178,9 +180,14 @@ fn shorten(walk: &mut Walk<'_>, long: &[&str], depth: usize, short: &mut String)
 /// Writes the text of a JSON string; false where it takes a closer look, at half of a surrogate pair.
 fn unescape(inner: &str, out: &mut String) -> bool {
     let (bytes, mut from) = (inner.as_bytes(), 0);
-    while let Some(plain) = memchr::memchr(b'\\', bytes.get(from..).unwrap_or_default()) {
-        let at = from + plain;
+    loop {
+        let at = plain::end(bytes, from);
         out.push_str(inner.get(from..at).unwrap_or_default());
+        match bytes.get(at) {
+            Some(b'\\') => {}
+            Some(_) => return false,
+            None => return true,
+        }
         from = at + 2;
         match bytes.get(at + 1) {
             Some(b'n') => out.push('\n'),
@@ -196,8 +203,6 @@ fn unescape(inner: &str, out: &mut String) -> bool {
             _ => return false,
         }
     }
-    out.push_str(inner.get(from..).unwrap_or_default());
-    true
 }
 
 /// The four digits of an escape.

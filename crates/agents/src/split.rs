@@ -45,15 +45,22 @@ fn next<'a>(text: &'a str, at: &mut usize, separator: u8) -> Option<&'a str> {
     text.get(start..end).filter(|value| !value.is_empty())
 }
 
-/// Behind the closing quote of a string whose content begins at `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
+/// Behind the closing quote of a string whose content begins at `from`.
+fn string_end(bytes: &[u8], from: usize) -> usize {
+    // Most strings are short and without escapes. In the others, quotes are rarer than escapes.
+    let mut at = plain::end(bytes, from);
     loop {
-        at = plain::end(bytes, at);
-        match bytes.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
+        let rest = bytes.get(at..).unwrap_or_default();
+        match if rest.first() == Some(&b'"') { Some(0) } else { memchr::memchr(b'"', rest) } {
+            Some(plain) => at += plain,
             None => return bytes.len(),
+        }
+        let before = bytes.get(from..at).unwrap_or_default();
+        // An escape escapes the one behind it.
+        let escapes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+        at += 1;
+        if escapes.is_multiple_of(2) {
+            return at;
         }
     }
 }

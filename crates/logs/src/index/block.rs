@@ -1,36 +1,13 @@
-//! A block: about 64 KiB of what was said in one log, with what each passage is. It is kept compressed, and outlives the
+//! A block: about 128 KiB of what was said in one log, with what each passage is. It is kept compressed, and outlives the
 //! log.
-
-use std::{cell::RefCell, collections::HashSet, io};
 
 use switchboard_agents::Kind;
 use switchboard_event::Timestamp;
-use zstd::bulk::Compressor;
 
-use super::{
-    bytes::{Packed, Unpacked},
-    filter, words,
-};
+use super::bytes::{Packed, Unpacked};
 
 /// How much text makes a block full.
-pub const FULL: usize = 64 << 10;
-
-/// How well it is compressed: the quickest way that is worth it.
-const LEVEL: i32 = 1;
-
-/// How many words are remembered as just seen.
-const RECENT: usize = 4096;
-
-/// Words that were seen, by their hashes.
-pub type Seen = HashSet<u64, foldhash::fast::FixedState>;
-
-/// A block as it lies in the index.
-pub struct Stored {
-    /// The words that it may have.
-    pub filter: Vec<u8>,
-    /// The passages and their text, compressed.
-    pub text: Vec<u8>,
-}
+pub const FULL: usize = 128 << 10;
 
 /// A block that is being filled.
 #[derive(Default)]
@@ -64,28 +41,17 @@ impl Block {
         self.prompts + self.lines.iter().map(|line| u32::from(line.kind == Kind::UserMessage)).sum::<u32>()
     }
 
-    /// The words that it may have. `seen` is only for its memory.
-    pub fn filter(&self, seen: &mut Seen) -> Vec<u8> {
-        seen.clear();
-        // Most words were just seen, and are not looked up again.
-        let mut recent = vec![0; RECENT];
-        for (_, text) in self.passages() {
-            words::each(text, |word| {
-                if let Some(last) =
-                    recent.get_mut(usize::try_from(word).unwrap_or_default() % RECENT).filter(|last| **last != word)
-                {
-                    *last = word;
-                    seen.insert(word);
-                }
-            });
-        }
-        filter::of(seen.iter().copied())
+    /// Empties it for what comes behind it.
+    pub fn go_on(&mut self) {
+        self.prompts = self.prompts_after();
+        self.lines.clear();
+        self.text.clear();
+        // One passage can be very long.
+        self.text.shrink_to(2 * FULL);
     }
 
-    /// Packs it. `seen` is only for its memory.
-    pub fn store(&self, seen: &mut Seen) -> io::Result<Stored> {
-        let filter = self.filter(seen);
-        let mut packed = Packed::default();
+    /// Packs it.
+    pub fn pack(&self, packed: &mut Packed) {
         packed.number(self.prompts.into());
         packed.number(self.lines.len() as u64);
         let (mut time, mut offset, mut end) = (0, 0, 0);
@@ -100,7 +66,6 @@ impl Block {
             (time, offset, end) = (at, line.offset.cast_signed(), line.end);
         }
         packed.raw(self.text.as_bytes());
-        Ok(Stored { filter, text: compressed(&packed.0)? })
     }
 
     /// Unpacks one. Nothing if it is damaged.
@@ -136,25 +101,13 @@ impl Block {
     }
 }
 
-thread_local! {
-    /// What compresses: its tables are larger than a block, and are made once a thread.
-    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-}
-
-fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    COMPRESSOR.with_borrow_mut(|known| match known {
-        Some(known) => known.compress(bytes),
-        None => known.insert(Compressor::new(LEVEL)?).compress(bytes),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use switchboard_agents::Kind;
     use switchboard_event::Timestamp;
 
     use super::{Block, Line};
-    use crate::index::{filter, words};
+    use crate::index::{filter, press::Press, words};
 
     #[test]
     fn a_block_comes_back_as_it_was() {
@@ -166,7 +119,7 @@ mod tests {
             let tool = (number == 1).then(|| "Bash".to_owned());
             block.lines.push(Line { kind, at, tool, offset: 900 - number as u64, end: block.text.len() });
         }
-        let stored = block.store(&mut Default::default()).unwrap();
+        let stored = Press::default().store(&block).unwrap();
         let read = Block::read(&stored.text).unwrap();
         assert_eq!((read.prompts, &read.lines, &read.text), (7, &block.lines, &block.text));
         assert_eq!(read.passages().map(|(_, text)| text).collect::<Vec<_>>(), ["say something", "ünïcode", "done"]);

@@ -8,6 +8,7 @@ mod filter;
 pub mod lists;
 mod open;
 pub mod portion;
+pub mod press;
 pub mod shelf;
 pub mod spent;
 pub mod units;

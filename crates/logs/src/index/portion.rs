@@ -3,7 +3,7 @@
 
 use switchboard_agents::{Depth, Facts};
 
-use super::block::Stored;
+use super::press::Stored;
 
 /// What reading a stretch of a log gave.
 pub struct Portion {

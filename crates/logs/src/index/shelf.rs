@@ -4,9 +4,10 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
-    block::{Block, Seen},
+    block::Block,
     bytes::{Packed, Unpacked},
     filter::{self, DRAWERS},
+    press::Press,
 };
 
 /// So many blocks that are written together have a shelf of their own.
@@ -169,12 +170,12 @@ pub fn tidy(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Puts all blocks on shelves, with filters that are made of their text again: theirs were made in another way.
 pub fn make_again(connection: &Connection) -> rusqlite::Result<()> {
-    let mut seen = Seen::default();
+    let mut press = Press::default();
     let mut text = connection.prepare("SELECT passages FROM text WHERE block = ?1")?;
     let mut again = |block, _| {
         let stored = text.query_row([block], |row| row.get::<_, Vec<u8>>(0)).optional()?;
         let block = stored.and_then(|stored| Block::read(&stored)).unwrap_or_default();
-        Ok(block.filter(&mut seen))
+        Ok(press.filter(&block))
     };
     while put_up(connection, &mut again)? > 0 {}
     Ok(())
@@ -245,8 +246,9 @@ mod tests {
     use super::{Candidate, ENOUGH, MOST_LOOSE, look};
     use crate::index::{
         Index,
-        block::{Block, Line, Seen},
+        block::{Block, Line},
         portion::Portion,
+        press::Press,
         words,
     };
 
@@ -267,7 +269,7 @@ mod tests {
     /// Adds blocks with these texts to the log; with `fresh`, in place of all others.
     fn add(index: &mut Index, texts: impl Iterator<Item = String>, fresh: bool) {
         let version = index.connection.query_row("SELECT version FROM unit", [], |row| row.get(0)).unwrap();
-        let blocks = texts.map(|text| block(&text).store(&mut Seen::default()).unwrap()).collect();
+        let blocks = texts.map(|text| Press::default().store(&block(&text)).unwrap()).collect();
         let portion = Portion { blocks, fresh, ..Portion::new(1, version, Depth::All) };
         assert_eq!(index.write(&[portion]).unwrap(), [true]);
     }
@@ -401,7 +403,7 @@ mod tests {
         old.execute_batch(include_str!("format2.sql")).unwrap();
         old.execute_batch("BEGIN").unwrap();
         for (number, text) in texts(0, 3000).enumerate() {
-            let stored = block(&text).store(&mut Seen::default()).unwrap();
+            let stored = Press::default().store(&block(&text)).unwrap();
             old.execute("INSERT INTO text VALUES (?1, ?2)", params![number, stored.text]).unwrap();
             old.execute("INSERT INTO words VALUES (?1, 1, x'0102')", [number]).unwrap();
         }

@@ -1,25 +1,78 @@
 //! What a word is. A run of letters, digits and underscores, whatever their case; of scripts that do not part words by
 //! spaces, every character is one. A word is known by its hash.
 
-/// Calls `each` with the hash of every word of a text.
+use wide::u8x16;
+
+/// How many bytes are looked at together.
+const WIDTH: usize = 64;
+
+/// Calls `word` with the hash of every word of a text.
 pub fn each(text: &str, mut word: impl FnMut(u64)) {
     let bytes = text.as_bytes();
-    let mut at = 0;
+    let (mut at, mut begun) = (0, None);
     loop {
-        let begin = at + length(bytes, at, |byte| !is_in_word(byte) && byte < 0x80);
-        at = begin + length(bytes, begin, is_in_word);
-        match bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Classes { inside, other } = classes(rest);
+        // Where words begin and end, up to the first character that is not ASCII.
+        let plain = other.trailing_zeros();
+        let mut edges = (inside ^ (inside << 1 | u64::from(begun.is_some()))) & below(plain);
+        while edges != 0 {
+            let edge = at + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
             // Nearly all words are of ASCII, and are hashed as they stand.
-            Some(0..0x80) => word(hash(bytes, begin, at)),
-            None if at > begin => return word(hash(bytes, begin, at)),
-            None => return,
-            Some(_) => at = other(text, begin, at, &mut word),
+            begun = begun.map_or(Some(edge), |begin| {
+                word(hash(bytes, begin, edge));
+                None
+            });
+        }
+        at += plain as usize;
+        while bytes.get(at).is_some_and(|byte| !byte.is_ascii()) {
+            at = other_word(text, begun.take().unwrap_or(at), at, &mut word);
+        }
+        if at >= bytes.len() && begun.is_none() {
+            return;
         }
     }
 }
 
+/// What the next bytes are: a bit each, the first lowest.
+struct Classes {
+    /// Of ASCII, and part of a word.
+    inside: u64,
+    /// Not ASCII.
+    other: u64,
+}
+
+/// Behind the last byte there is nothing that a word could go on with.
+fn classes(rest: &[u8]) -> Classes {
+    let mut padded = [0; WIDTH];
+    let piece = rest.first_chunk().unwrap_or_else(|| {
+        padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        &padded
+    });
+    let (sixteens, _) = piece.as_chunks();
+    let mut classes = Classes { inside: 0, other: 0 };
+    for sixteen in sixteens.iter().rev() {
+        let bytes = u8x16::new(*sixteen);
+        let within = |from: u8, to: u8, bytes: u8x16| {
+            let above = bytes - u8x16::splat(from);
+            above.min(u8x16::splat(to - from)).simd_eq(above)
+        };
+        let letters = within(b'a', b'z', bytes | u8x16::splat(b'a' - b'A'));
+        let inside = letters | within(b'0', b'9', bytes) | bytes.simd_eq(u8x16::splat(b'_'));
+        classes.inside = classes.inside << 16 | u64::from(inside.to_bitmask());
+        classes.other = classes.other << 16 | u64::from(bytes.to_bitmask());
+    }
+    classes
+}
+
+/// The lowest bits.
+fn below(count: u32) -> u64 {
+    1_u64.checked_shl(count).map_or(u64::MAX, |bit| bit - 1)
+}
+
 /// The word that goes on, or not, with a character that is not ASCII. Gives where it is over.
-fn other(text: &str, begin: usize, mut at: usize, word: &mut impl FnMut(u64)) -> usize {
+fn other_word(text: &str, begin: usize, mut at: usize, word: &mut impl FnMut(u64)) -> usize {
     let mut folded = text.get(begin..at).unwrap_or_default().to_ascii_lowercase();
     let alone = loop {
         let next = text.get(at..).and_then(|text| text.chars().next());
@@ -47,12 +100,6 @@ fn other(text: &str, begin: usize, mut at: usize, word: &mut impl FnMut(u64)) ->
 fn fold(character: char) -> impl Iterator<Item = char> {
     let upper = character.to_lowercase().flat_map(char::to_uppercase);
     upper.flat_map(char::to_lowercase)
-}
-
-/// How many bytes there are like this from a place on.
-fn length(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
-    let rest = bytes.get(from..).unwrap_or_default();
-    rest.iter().position(|byte| !is(*byte)).unwrap_or(rest.len())
 }
 
 /// A word that has this character at its end ends there: it is not a word by itself, and part of one.
@@ -87,22 +134,8 @@ fn part(character: char) -> Part {
     }
 }
 
-fn is_in_word(byte: u8) -> bool {
-    ASCII[usize::from(byte)]
-}
-
-/// The bytes of ASCII that words are made of.
-const ASCII: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 128_u8 {
-        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
-        byte += 1;
-    }
-    table
-};
-
 /// The hash of a word that stands at a place, whatever its case: eight bytes at a time, since there are very many words.
+/// It is never 0.
 fn hash(bytes: &[u8], begin: usize, end: usize) -> u64 {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     // Of ASCII letters, this bit is all that the case changes; digits have it. Other characters are folded already.
@@ -117,7 +150,7 @@ fn hash(bytes: &[u8], begin: usize, end: usize) -> u64 {
         state ^= state >> 29;
     }
     state = state.wrapping_mul(0xd6e8_feb8_6659_fd93);
-    state ^ (state >> 32)
+    (state ^ (state >> 32)).max(1)
 }
 
 /// The eight bytes from a place on; zeros where there are none.
@@ -131,12 +164,42 @@ fn eight(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::each;
+    use proptest::prelude::*;
+
+    use super::{Part, each, fold, hash, part};
 
     fn words(text: &str) -> Vec<u64> {
         let mut words = Vec::new();
         each(text, |word| words.push(word));
         words
+    }
+
+    /// The same, one character after the other.
+    fn slowly(text: &str) -> Vec<u64> {
+        let (mut words, mut open) = (Vec::new(), String::new());
+        let of = |word: &str| hash(word.as_bytes(), 0, word.len());
+        for character in text.chars().chain([' ']) {
+            match part(character) {
+                Part::Word => open.extend(fold(character)),
+                between => {
+                    words.extend(Some(std::mem::take(&mut open)).filter(|word| !word.is_empty()).map(|word| of(&word)));
+                    words.extend(matches!(between, Part::Alone).then(|| of(&character.to_string())));
+                }
+            }
+        }
+        words
+    }
+
+    proptest! {
+        #[test]
+        fn are_found_however_they_lie(text in "([a-zA-Z0-9_]{0,70}[ -~]{0,3}|[äÉσς中かไ²—\u{feff}]{0,3}){0,12}") {
+            prop_assert_eq!(words(&text), slowly(&text));
+        }
+
+        #[test]
+        fn are_found_in_any_text(text in ".{0,200}") {
+            prop_assert_eq!(words(&text), slowly(&text));
+        }
     }
 
     #[test]

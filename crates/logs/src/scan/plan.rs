@@ -14,7 +14,7 @@ use crate::index::{Index, units::Unit};
 /// What there is to do.
 #[derive(Default)]
 pub struct Plan {
-    /// Logs to read, the largest first.
+    /// Logs to read: parts of databases, then files, the largest first.
     pub tasks: Vec<Task>,
     /// How many logs are gone.
     pub gone: u64,
@@ -59,7 +59,8 @@ pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Arc<Unit>], depth: Dept
     let numbers = index.arrange(&new.iter().collect::<Vec<_>>(), &moved, &gone)?;
     let mut tasks: Vec<_> = old.into_iter().filter_map(|(unit, seen)| Task::of(unit, seen, depth)).collect();
     tasks.extend(new.into_iter().zip(numbers).map(|(seen, unit)| Task { seen, unit, known: None, fresh: true }));
-    tasks.sort_by_key(|task| std::cmp::Reverse(task.bytes(depth)));
+    // Nobody knows how large the parts of a database are: they do not wait until the others are done.
+    tasks.sort_by_key(|task| (task.seen.part.is_none(), std::cmp::Reverse(task.bytes(depth))));
     Ok(Plan { tasks, gone: gone.len() as u64 })
 }
 

@@ -10,6 +10,7 @@ use crate::{
     index::{
         block::{self, Block, Line},
         portion::{End, Portion},
+        press::Press,
         spent::Replies,
     },
     read,
@@ -52,7 +53,7 @@ pub struct Reading<'a> {
     skim: Box<dyn Skim>,
     found: Finds,
     block: Block,
-    words: block::Seen,
+    press: &'a mut Press,
     replies: Replies,
     /// Replies before this place are known already.
     counted: u64,
@@ -66,7 +67,13 @@ pub struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// Begins where the log was left, or at its beginning. `send` says whether more is wanted.
-    pub fn new(task: &'a Task, begin: Begin, way: &'a Way, send: &'a mut dyn FnMut(Portion) -> bool) -> Option<Self> {
+    pub fn new(
+        task: &'a Task,
+        begin: Begin,
+        way: &'a Way,
+        press: &'a mut Press,
+        send: &'a mut dyn FnMut(Portion) -> bool,
+    ) -> Option<Self> {
         let logs = LOGS.iter().find(|logs| logs.agent == task.seen.agent);
         let known = task.known.as_ref();
         let old = known.filter(|_| !task.fresh);
@@ -89,7 +96,7 @@ impl<'a> Reading<'a> {
         Some(Self {
             skim,
             counted: old.map_or(0, |unit| unit.tokens.at),
-            words: block::Seen::default(),
+            press,
             found: Finds::default(),
             replies: Replies::default(),
             raw: Vec::new(),
@@ -223,12 +230,11 @@ impl<'a> Reading<'a> {
 
     /// The block is full.
     fn cut(&mut self) {
-        let prompts = self.block.prompts_after();
-        let block = mem::replace(&mut self.block, Block { prompts, ..Block::default() });
         // Compressing into memory does not fail.
-        if let Ok(stored) = block.store(&mut self.words) {
+        if let Ok(stored) = self.press.store(&self.block) {
             self.next.blocks.push(stored);
         }
+        self.block.go_on();
     }
 
     /// Gives what there is up to `at`.

@@ -23,6 +23,7 @@ use crate::{
         Index,
         block::{Block, FULL},
         portion::Portion,
+        press::Press,
         units,
     },
 };
@@ -31,7 +32,7 @@ use crate::{
 const MOST_THREADS: usize = 8;
 
 /// How many portions may wait to be written.
-const WAITING: usize = 4;
+const WAITING: usize = 8;
 
 /// How many bytes are written in one transaction.
 const TRANSACTION: usize = 16 << 20;
@@ -124,13 +125,14 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn run(&self) {
+        let mut press = Press::default();
         while let Some(task) = self.next() {
             let unit = task.unit;
             let mut send = |portion| {
                 let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).contains(&unit);
                 !lost && self.sender.send(portion).is_ok()
             };
-            if let Some(reading) = Reading::new(&task, self.begin(&task), self.way, &mut send) {
+            if let Some(reading) = Reading::new(&task, self.begin(&task), self.way, &mut press, &mut send) {
                 reading.run();
             }
         }
