@@ -12,8 +12,11 @@ use std::{
     borrow::Cow,
     fs::File,
     io::{self, Seek as _, SeekFrom},
+    num::NonZeroU64,
     path::Path,
 };
+
+use rustix::fs::{Advice, fadvise};
 
 pub use database::{Database, database_mark, sessions_of};
 use switchboard_agents::{Depth, Form, Logs};
@@ -47,6 +50,17 @@ pub fn records(
         Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, depth, each),
         Form::Tree(pieces) => tree::read(path, *pieces, from, each),
         Form::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
+    }
+}
+
+/// How much of a file is fetched before it is read: reading in order does the rest.
+const FETCHED: u64 = 8 << 20;
+
+/// Has the system fetch a file that will be read soon, from a place on. That is only a hint: what is wrong with the file
+/// is seen when it is read.
+pub fn fetch(path: &Path, from: u64) {
+    if let Ok(file) = File::open(path) {
+        fadvise(&file, from, NonZeroU64::new(FETCHED), Advice::WillNeed).ok();
     }
 }
 

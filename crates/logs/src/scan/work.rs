@@ -26,6 +26,7 @@ use crate::{
         press::Press,
         units,
     },
+    read,
 };
 
 /// The most threads that read.
@@ -33,6 +34,9 @@ const MOST_THREADS: usize = 8;
 
 /// How many portions may wait to be written.
 const WAITING: usize = 8;
+
+/// How many logs are fetched from the disk before their turn.
+const AHEAD: usize = 8;
 
 /// How many bytes are written in one transaction.
 const TRANSACTION: usize = 16 << 20;
@@ -138,8 +142,17 @@ impl Reader<'_> {
         }
     }
 
+    /// The next log. One that comes soon is fetched from the disk meanwhile.
     fn next(&self) -> Option<Task> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = queue.pop_front();
+        let soon = queue.get(AHEAD).filter(|task| task.seen.part.is_none());
+        let soon = soon.map(|task| (task.seen.path.clone(), task.seen.bytes - task.bytes(self.way.depth)));
+        drop(queue);
+        if let Some((path, from)) = soon {
+            read::fetch(&path, from);
+        }
+        next
     }
 
     /// What was left of the log. What cannot be had is read anew: its state, never its text.
