@@ -1,5 +1,6 @@
 //! A room: all consumers of one session in this process. What they see of each other is kept as it is now, not as it
-//! came to be: whoever is slow skips what has passed, and costs nothing.
+//! came to be: whoever is slow skips what has passed, and costs nothing. Only of prompts that waited the last ones are
+//! kept, since whoever said one wants to know what became of it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -70,7 +71,7 @@ pub struct Board {
     /// The session was deleted.
     pub deleted: bool,
     /// How those ended that waited last.
-    pub ends: VecDeque<(u64, Ended)>,
+    pub ends: VecDeque<(Arc<Waiting>, Ended)>,
     /// How many have waited.
     pub waited: u64,
 }
@@ -87,10 +88,15 @@ impl Board {
         present
     }
 
+    /// How many no longer wait.
+    pub fn passed(&self) -> u64 {
+        self.waited - u64::from(self.waiting.is_some())
+    }
+
     /// What waited waits no longer.
     pub fn end(&mut self, how: Ended) {
         if let Some(waiting) = self.waiting.take() {
-            self.ends.push_back((waiting.number, how));
+            self.ends.push_back((waiting, how));
             if self.ends.len() > ENDS {
                 self.ends.pop_front();
             }
@@ -99,7 +105,7 @@ impl Board {
 
     /// What was sent did not arrive.
     pub fn failed(&mut self, number: u64, why: String) {
-        if let Some((_, how)) = self.ends.iter_mut().find(|(ended, _)| *ended == number) {
+        if let Some((_, how)) = self.ends.iter_mut().find(|(ended, _)| ended.number == number) {
             *how = Ended::Cancelled(Some(why));
         }
     }

@@ -51,7 +51,8 @@ pub async fn serve(socket: WebSocket, guest: Guest, drain: Drain) {
     let close = {
         let room = guest.speaker.seat.room.clone();
         let changes = room.changes();
-        let mut line = Line { sink: &mut sink, room, changes, present: Vec::new(), waiting: None, sent: None };
+        let known = room.look().passed();
+        let mut line = Line { sink: &mut sink, room, changes, present: Vec::new(), waiting: None, known, sent: None };
         let (greeting, pending) = (guest.greeting(), guest.pending());
         let Guest { speaker, feed, count, begin, .. } = guest;
         let speaker = Arc::new(speaker);
@@ -106,6 +107,8 @@ struct Line<'a> {
     changes: watch::Receiver<()>,
     present: Vec<Consumer>,
     waiting: Option<Arc<Waiting>>,
+    /// The last one that was said to wait, or was over before.
+    known: u64,
     /// The one that was said to be sent last.
     sent: Option<u64>,
 }
@@ -239,13 +242,19 @@ impl Line<'_> {
 
     /// What became of the prompt that waits, since it was told of last.
     async fn tell_waiting(&mut self) -> Result<(), Lost> {
-        let Board { waiting: now, ends, .. } = self.room.look();
+        let Board { waiting: now, ends, waited, .. } = self.room.look();
         let before = std::mem::replace(&mut self.waiting, now.clone());
         let goes_on = |one: &Arc<Waiting>| now.as_ref().is_some_and(|now| now.number == one.number);
         if let Some(ended) = before.as_ref().filter(|before| !goes_on(before)) {
             self.tell_end(ended.number, &ends).await?;
         } else if let Some(sent) = self.sent.filter(|sent| !matches!(end_of(*sent, &ends), Ended::Sent)) {
             self.tell_end(sent, &ends).await?;
+        }
+        // Those that came and went since the last look.
+        let known = std::mem::replace(&mut self.known, waited);
+        for (passed, _) in ends.iter().filter(|(passed, _)| passed.number > known) {
+            self.send(passed.told()).await?;
+            self.tell_end(passed.number, &ends).await?;
         }
         match (before.filter(|before| goes_on(before)), now) {
             (None, Some(now)) => self.send(now.told()).await,
@@ -254,7 +263,7 @@ impl Line<'_> {
         }
     }
 
-    async fn tell_end(&mut self, number: u64, ends: &VecDeque<(u64, Ended)>) -> Result<(), Lost> {
+    async fn tell_end(&mut self, number: u64, ends: &VecDeque<(Arc<Waiting>, Ended)>) -> Result<(), Lost> {
         let how = end_of(number, ends);
         self.sent = (how == Ended::Sent).then_some(number);
         self.send(how.told()).await
@@ -267,8 +276,8 @@ impl Line<'_> {
 }
 
 /// How one that waited ended.
-fn end_of(number: u64, ends: &VecDeque<(u64, Ended)>) -> Ended {
-    ends.iter().find(|(ended, _)| *ended == number).map_or(Ended::Sent, |(_, how)| how.clone())
+fn end_of(number: u64, ends: &VecDeque<(Arc<Waiting>, Ended)>) -> Ended {
+    ends.iter().find(|(ended, _)| ended.number == number).map_or(Ended::Sent, |(_, how)| how.clone())
 }
 
 /// A request that is open, told apart from the history.

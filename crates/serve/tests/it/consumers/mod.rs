@@ -118,6 +118,14 @@ impl Someone {
         self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
+    /// Says several things so that they arrive together.
+    async fn say_together(&mut self, messages: &[Value]) {
+        for message in messages {
+            self.socket.feed(Message::text(message.to_string())).await.unwrap();
+        }
+        self.socket.flush().await.unwrap();
+    }
+
     /// Says something that is refused, and gives the code.
     async fn refused(&mut self, message: Value) -> (String, String) {
         self.say(message).await;

@@ -80,6 +80,31 @@ async fn a_message_that_waits_can_be_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_at_once_is_told_all_the_same() {
+    let house = House::open().await;
+    let id = house.session("approve touch x").await;
+    let (mut ada, mut ben) = (house.enter(&id, "").await, house.enter(&id, "").await);
+    ada.told("permission_request").await;
+    for round in 0..20 {
+        let text = format!("text round {round}");
+        ada.say_together(&[
+            json!({"type": "queue_message", "content": text}),
+            json!({"type": "cancel_queued_message"}),
+        ])
+        .await;
+        for someone in [&mut ada, &mut ben] {
+            assert_eq!(someone.told("message_queued").await["content"], text);
+            someone.told("queued_message_cancelled").await;
+        }
+    }
+    // Whoever comes later is not told of what has passed.
+    let mut late = house.enter(&id, "").await;
+    late.told("permission_request").await;
+    ada.say(json!({"type": "queue_message", "content": "text last"})).await;
+    assert_eq!(late.told("message_queued").await["content"], "text last");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_sent_also_when_its_author_has_left() {
     let house = House::open().await;
     let id = house.session("approve touch x").await;
