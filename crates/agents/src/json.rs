@@ -85,7 +85,11 @@ impl<'a> Json<'a> {
         }
         let mut text = String::with_capacity(inner.len());
         match unescape(inner, &mut text) {
-            true => Some(Cow::Owned(text)),
+            true => {
+                // Where everything is escaped, most of that room is not used.
+                text.shrink_to(text.len() * 2);
+                Some(Cow::Owned(text))
+            }
             false => serde_json::from_str::<Lossy>(self.text()).ok().map(|lossy| Cow::Owned(lossy.0)),
         }
     }
@@ -177,7 +181,7 @@ fn shorten(walk: &mut Walk<'_>, long: &[&str], depth: usize, short: &mut String)
     }
 }
 
-/// Writes the text of a JSON string; false where it takes a closer look, at half of a surrogate pair.
+/// Writes the text of a JSON string; false where it takes a closer look: at half of a surrogate pair, or at what is none.
 fn unescape(inner: &str, out: &mut String) -> bool {
     let (bytes, mut from) = (inner.as_bytes(), 0);
     loop {
@@ -207,7 +211,8 @@ fn unescape(inner: &str, out: &mut String) -> bool {
 
 /// The four digits of an escape.
 fn unit(inner: &str, at: usize) -> Option<u32> {
-    u32::from_str_radix(inner.get(at..at + 4)?, 16).ok()
+    let digits = inner.get(at..at + 4).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+    u32::from_str_radix(digits, 16).ok()
 }
 
 /// The character of one escape, or of the two that make a pair.
@@ -386,6 +391,8 @@ impl<'de> Visitor<'de> for TextOfBytes {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::Json;
 
     fn json(text: &str) -> Json<'_> {
@@ -411,19 +418,35 @@ mod tests {
         assert_eq!(json(&deep).array().len(), 1);
     }
 
+    /// What is read, and what is appended.
+    fn both(text: &str) -> [String; 2] {
+        let mut out = "before ".to_owned();
+        json(text).append_to(&mut out);
+        let appended = out.strip_prefix("before ").unwrap().to_owned();
+        [json(text).str().unwrap_or_default().into_owned(), appended]
+    }
+
     #[test]
-    fn text_is_appended_as_it_is_read() {
-        for text in [
-            r#""plain""#,
-            r#""a\"\\\/\n\t\r\b\f\u00e9\ud83d\ude00z""#,
-            r#""x\ud800y""#,
-            r#""\ud800\u0041""#,
-            r#""""#,
-            "7",
+    fn half_of_a_pair_is_replaced() {
+        for (text, expected) in [
+            (r#""a\"\\\/\n\t\r\b\f\u00e9\ud83d\ude00z""#, "a\"\\/\n\t\r\u{8}\u{c}é😀z"),
+            (r#""x\ud800y""#, "x\u{fffd}\u{fffd}\u{fffd}y"),
+            (r#""\ud800\u0041""#, "\u{fffd}\u{fffd}\u{fffd}A"),
+            (r#""\udc00\n""#, "\u{fffd}\u{fffd}\u{fffd}\n"),
+            (r#""""#, ""),
+            ("7", ""),
         ] {
-            let mut out = "before ".to_owned();
-            json(text).append_to(&mut out);
-            assert_eq!(out, format!("before {}", json(text).str().unwrap_or_default()), "{text}");
+            assert_eq!(both(text), [expected, expected], "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn strings_are_read_as_a_parser_reads_them(string in ".*|[a\n\t\"\\\\]{0,60}") {
+            let units = string.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            for text in [serde_json::to_string(&string).unwrap(), format!("\"{units}\"")] {
+                prop_assert_eq!(both(&text), [string.clone(), string.clone()]);
+            }
         }
     }
 

@@ -52,7 +52,7 @@ fn string_end(bytes: &[u8], from: usize) -> usize {
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
         match if rest.first() == Some(&b'"') { Some(0) } else { memchr::memchr(b'"', rest) } {
-            Some(plain) => at += plain,
+            Some(length) => at += length,
             None => return bytes.len(),
         }
         let before = bytes.get(from..at).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! A list of named steps: each is tried, whatever became of those before it, and the end says how all of them fared.
 
+use std::time::Instant;
+
 use anyhow::bail;
 
 use crate::{process, say};
@@ -22,16 +24,20 @@ pub enum Outcome {
 
 /// Does all steps, and fails if one of them did. Unattended, one that could not be done is a failure too.
 pub fn run(steps: &[Step]) -> anyhow::Result<()> {
-    let (mut passed, mut failed, mut not_run) = (0, Vec::new(), Vec::new());
+    let (mut passed, mut failed, mut not_run, mut times) = (0, Vec::new(), Vec::new(), Vec::new());
     for step in steps {
         say(&format!("── {}", step.name));
-        match (step.run)() {
+        let begun = Instant::now();
+        let outcome = (step.run)();
+        times.push((begun.elapsed(), step.name));
+        match outcome {
             Ok(Outcome::Passed) => passed += 1,
             Ok(Outcome::NotRun(why)) => not_run.push(format!("{}: {why}", step.name)),
             Err(error) => failed.push(format!("{}: {error:#}", step.name)),
         }
     }
     say("──");
+    times.iter().for_each(|(time, step)| say(&format!("{:6.1} s  {step}", time.as_secs_f64())));
     failed.iter().for_each(|step| say(&format!("FAILED   {step}")));
     not_run.iter().for_each(|step| say(&format!("NOT RUN  {step}")));
     let failures = failed.len() + if process::is_unattended() { not_run.len() } else { 0 };

@@ -17,6 +17,7 @@ pub struct Test {}
 
 /// What testing means. A step that needs something which is not on this machine says so.
 const STEPS: &[Step] = &[
+    Step { name: "all programs and their tests, built", run: built_all },
     Step { name: "unit, conformance and program tests", run: tests },
     Step { name: "examples in the documentation", run: doc_tests },
     Step { name: "completions in a real shell", run: completions },
@@ -34,10 +35,13 @@ pub fn run(_: &Test) -> anyhow::Result<()> {
     steps::run(STEPS)
 }
 
+/// The test kit among them: fake agents are started from it, and cargo builds it for its own tests only.
+fn built_all() -> anyhow::Result<Outcome> {
+    build().map(|()| Outcome::Passed)
+}
+
 /// With nextest where it is installed: it runs slow tests side by side.
 fn tests() -> anyhow::Result<Outcome> {
-    // Fake agents are started from it, and cargo builds it for its own tests only.
-    testkit(&[])?;
     let args: &[&str] = if is_there(&mut cargo(&["nextest", "--version"])) {
         &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {

@@ -46,7 +46,8 @@ impl Block {
         self.prompts = self.prompts_after();
         self.lines.clear();
         self.text.clear();
-        // One passage can be very long.
+        // One record can have a very long passage, or very many.
+        self.lines.shrink_to(FULL / 64);
         self.text.shrink_to(2 * FULL);
     }
 

@@ -11,10 +11,10 @@ use super::{
 };
 
 /// So many blocks that are written together have a shelf of their own.
-pub const ENOUGH: usize = 128;
+pub const ENOUGH: usize = 64;
 
 /// So many blocks may have their filters in their own rows.
-const MOST_LOOSE: usize = 512;
+const MOST_LOOSE: usize = 256;
 
 /// A block that may have what is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!((count(&index, "shelf"), with(&index, "word1")), (0, vec![2]));
         add(&mut index, texts(2, 2 + ENOUGH), false);
         assert_eq!((count(&index, "shelf"), count(&index, "words WHERE shelf IS NULL")), (1, 2));
-        assert!(with(&index, "word100").contains(&101));
+        assert!(with(&index, "word50").contains(&51));
         assert_eq!(with(&index, "every").len(), ENOUGH + 2);
         assert!(with(&index, "nothing").len() < 5);
     }
@@ -387,10 +387,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut index = index(folder.path());
         add(&mut index, texts(0, ENOUGH), false);
-        index.connection.execute("UPDATE words SET unit = 2 WHERE block > 100", []).unwrap();
+        index.connection.execute("UPDATE words SET unit = 2 WHERE block > 50", []).unwrap();
         index.delete(&[1]).unwrap();
         let left: usize = index.connection.query_row("SELECT count FROM shelf", [], |row| row.get(0)).unwrap();
-        assert_eq!((count(&index, "shelf"), left), (1, ENOUGH - 100));
+        assert_eq!((count(&index, "shelf"), left), (1, ENOUGH - 50));
         index.delete(&[2]).unwrap();
         assert_eq!((count(&index, "shelf"), count(&index, "drawer")), (0, 0));
     }

@@ -228,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn words_may_end_where_a_look_does() {
+        for length in [1, 15, 16, 63, 64, 65, 127, 128, 129] {
+            for before in ["", "-", "中", "ä "] {
+                for after in ["", " ", "ä", "中", "—", "ä more", " more"] {
+                    let text = format!("{before}{}{after}", "x".repeat(length));
+                    assert_eq!(words(&text), slowly(&text), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn hashes_differ() {
         let mut all: Vec<u64> = words(&(0..200_000).map(|number| format!("{number:x} w{number} ")).collect::<String>());
         all.sort_unstable();

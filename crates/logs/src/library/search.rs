@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// So many blocks are worth a thread.
-const WORTH_A_THREAD: usize = 32;
+const WORTH_A_THREAD: usize = 16;
 
 impl Library {
     /// Searches what was said and done.

@@ -59,7 +59,8 @@ pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Arc<Unit>], depth: Dept
     let numbers = index.arrange(&new.iter().collect::<Vec<_>>(), &moved, &gone)?;
     let mut tasks: Vec<_> = old.into_iter().filter_map(|(unit, seen)| Task::of(unit, seen, depth)).collect();
     tasks.extend(new.into_iter().zip(numbers).map(|(seen, unit)| Task { seen, unit, known: None, fresh: true }));
-    // Nobody knows how large the parts of a database are: they do not wait until the others are done.
+    // Nobody knows how large the parts of a database are: they do not wait until the others are done. A very large log
+    // may then be the last one to be over, but that is rarer.
     tasks.sort_by_key(|task| (task.seen.part.is_none(), std::cmp::Reverse(task.bytes(depth))));
     Ok(Plan { tasks, gone: gone.len() as u64 })
 }

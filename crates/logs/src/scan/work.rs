@@ -33,7 +33,7 @@ use crate::{
 const MOST_THREADS: usize = 8;
 
 /// How many portions may wait to be written.
-const WAITING: usize = 8;
+const WAITING: usize = 4;
 
 /// How many logs are fetched from the disk before their turn.
 const AHEAD: usize = 8;
@@ -142,14 +142,14 @@ impl Reader<'_> {
         }
     }
 
-    /// The next log. One that comes soon is fetched from the disk meanwhile.
+    /// The next log. One that comes later is fetched from the disk meanwhile; the first ones come too soon for that.
     fn next(&self) -> Option<Task> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let next = queue.pop_front();
-        let soon = queue.get(AHEAD).filter(|task| task.seen.part.is_none());
-        let soon = soon.map(|task| (task.seen.path.clone(), task.seen.bytes - task.bytes(self.way.depth)));
+        let later = queue.get(AHEAD).filter(|task| task.seen.part.is_none());
+        let later = later.map(|task| (task.seen.path.clone(), task.seen.bytes - task.bytes(self.way.depth)));
         drop(queue);
-        if let Some((path, from)) = soon {
+        if let Some((path, from)) = later {
             read::fetch(&path, from);
         }
         next

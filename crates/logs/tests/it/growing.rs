@@ -16,7 +16,7 @@ use switchboard_testkit::{
     dice::Dice,
 };
 
-use crate::place::{Place, refresh, said};
+use crate::place::{Place, places, refresh, said};
 
 /// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -74,6 +74,34 @@ fn an_appended_line_costs_a_line() {
     let report = refresh(&library);
     assert_eq!((report.read, report.bytes), (1, (all.len() - last) as u64));
     assert_eq!(said(&library), place.afresh());
+}
+
+#[test]
+fn a_log_of_many_blocks_can_grow_by_a_part_of_one() {
+    let line = |number: usize, text: &str| {
+        let time = format!("2026-01-01T{:02}:{:02}:00Z", number / 60 % 24, number % 60);
+        format!(
+            r#"{{"type":"user","uuid":"u{number}","sessionId":"s","timestamp":"{time}","message":{{"role":"user","content":"{text}"}}}}"#
+        ) + "\n"
+    };
+    let filler = "some words to fill it with, ".repeat(300);
+    let lines: Vec<_> = (1..=150).map(|number| line(number, &format!("marked w{number} {filler}"))).collect();
+    let place = Place::new();
+    // 1.2 MB of text are nine blocks; a step is less than half of one, or more.
+    for upto in [1, 2, 10, 11, 19, 60, 61, 149, 150] {
+        place.file(".claude/projects/p/s.jsonl", lines[..upto].concat().as_bytes());
+        let (library, _) = place.current();
+        let begins = lines.iter().scan(0, |at, line| {
+            let begin = *at;
+            *at += line.len() as u64;
+            Some(begin)
+        });
+        let all: Vec<_> = begins.zip(1..).take(upto).collect();
+        assert_eq!(places(&library, "marked"), all, "{upto} lines");
+        for number in [1, upto / 2, upto].into_iter().filter(|number| *number > 0) {
+            assert_eq!(places(&library, &format!("w{number}")), [all[number - 1]], "{upto} lines");
+        }
+    }
 }
 
 #[test]

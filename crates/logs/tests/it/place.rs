@@ -117,7 +117,7 @@ pub fn refresh(library: &Library) -> Report {
 pub struct Said {
     pub all: Tokens,
     pub sessions: BTreeMap<String, Tokens>,
-    pub found: Vec<usize>,
+    pub found: Vec<Vec<(u64, u32)>>,
     pub listed: Vec<String>,
 }
 
@@ -127,10 +127,7 @@ pub fn said(library: &Library) -> Said {
     let mut listed: Vec<_> =
         library.sessions(&Filter::default()).unwrap().into_iter().map(|session| session.id).collect();
     listed.sort();
-    let found = ["ba", "da mo", "xqclaude*", "nowhere-at-all"]
-        .iter()
-        .map(|words| hits(library, words, 100_000).len())
-        .collect();
+    let found = ["ba", "da mo", "xqclaude*", "nowhere-at-all"].iter().map(|words| places(library, words)).collect();
     Said {
         all: by(&ledger, |_, _| String::new()).remove("").unwrap_or_default(),
         sessions: by_session(&ledger),
@@ -143,6 +140,15 @@ pub fn said(library: &Library) -> Said {
 pub fn hits(library: &Library, words: &str, limit: usize) -> Vec<String> {
     let query = Query { words: Words::Plain(words.to_owned()), kinds: Vec::new(), filter: Filter::default(), limit };
     library.search(&query).unwrap().hits.into_iter().map(|hit| hit.session).collect()
+}
+
+/// Where something is found: the places of the records, each with its turn.
+pub fn places(library: &Library, words: &str) -> Vec<(u64, u32)> {
+    let words = Words::Plain(words.to_owned());
+    let query = Query { words, kinds: Vec::new(), filter: Filter::default(), limit: 100_000 };
+    let mut places: Vec<_> = library.search(&query).unwrap().hits.iter().map(|hit| (hit.offset, hit.turn)).collect();
+    places.sort_unstable();
+    places
 }
 
 /// All that was used.
