@@ -54,20 +54,20 @@ impl Press {
     }
 
     fn text(&mut self, block: &Block) -> io::Result<Vec<u8>> {
-        block.pack(&mut self.packed);
-        self.compressed.reserve(compress_bound(self.packed.0.len()));
         let compressor = match &mut self.compressor {
             Some(known) => known,
             none => none.insert(Compressor::new(LEVEL)?),
         };
-        compressor.compress_to_buffer(&self.packed.0, &mut self.compressed)?;
+        block.pack(&mut self.packed);
+        self.compressed.reserve(compress_bound(self.packed.0.len()));
+        let compressed = compressor.compress_to_buffer(&self.packed.0, &mut self.compressed);
         // A copy, since this is all that is kept until it is written.
-        let text = self.compressed.clone();
+        let text = compressed.map(|_| self.compressed.clone());
         for buffer in [&mut self.packed.0, &mut self.compressed] {
             buffer.clear();
             buffer.shrink_to(KEPT);
         }
-        Ok(text)
+        text
     }
 }
 
