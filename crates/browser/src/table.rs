@@ -25,6 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("hostile words do nothing", hostile::words),
     scenario("offline and back misses nothing", line::offline),
     scenario("a reload in the middle", line::reload),
+    scenario("left and come back to", line::back),
     scenario("a server that is killed", line::restart),
     scenario("more tabs than connections", line::tabs),
     scenario("without a token one sees how to get in", entry::outside),

@@ -56,6 +56,22 @@ fn cut(tab: &Tab, cable: &Cable, meanwhile: impl FnOnce() -> anyhow::Result<()>)
     tab.gone("@offline", "")
 }
 
+/// A page that was left and is come back to goes on where it was. The browser keeps it as it stood, without a connection.
+pub fn back(trial: &Trial) -> anyhow::Result<()> {
+    let id = trial.perform("burst 1500 at 200\nrun echo behind it")?;
+    let tab = trial.tab(&format!("/s/{id}"))?;
+    let before = grows(&tab, 100)?;
+    tab.js("window.stood = true", &[])?;
+    trial.go(&tab, "/")?;
+    tab.see("@column", "")?;
+    tab.js("history.back()", &[])?;
+    grows(&tab, before + 100)?;
+    let stood = tab.js("return window.stood === true", &[])?;
+    ensure!(stood == true, "the browser did not keep the page, so nothing was tried");
+    says(&tab, &counted(1500))?;
+    tab.see("@entry[data-kind=command]", "behind it")
+}
+
 /// More tabs than a browser has connections for: each shows its session, and the first goes on where it was.
 pub fn tabs(trial: &Trial) -> anyhow::Result<()> {
     let first = trial.perform("burst 100000 at 50")?;

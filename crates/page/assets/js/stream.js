@@ -15,6 +15,11 @@ class Stream {
     addEventListener('online', this.again);
     this.gone = () => this.fail();
     addEventListener('offline', this.gone);
+    // A page that one can go back to would keep its connection, and browsers have six for a server.
+    this.rest = () => (clearTimeout(this.timer), this.source.close());
+    addEventListener('pagehide', this.rest);
+    this.wake = ({ persisted }) => persisted && this.retry(0);
+    addEventListener('pageshow', this.wake);
     this.open();
   }
 
@@ -56,6 +61,8 @@ class Stream {
     this.source?.close();
     removeEventListener('online', this.again);
     removeEventListener('offline', this.gone);
+    removeEventListener('pagehide', this.rest);
+    removeEventListener('pageshow', this.wake);
     if (this.isLost) this.lost?.(false);
   }
 }
