@@ -96,7 +96,7 @@ impl Board {
     /// What waited waits no longer.
     pub fn end(&mut self, how: Ended) {
         if let Some(waiting) = self.waiting.take() {
-            self.ends.push_back((waiting, how));
+            self.ends.push_back((waiting.to_remember(), how));
             if self.ends.len() > ENDS {
                 self.ends.pop_front();
             }

@@ -65,6 +65,12 @@ pub enum Ended {
 }
 
 impl Waiting {
+    /// What is remembered of it when it is over: without its images, which can be large.
+    pub fn to_remember(&self) -> Arc<Self> {
+        let input = UserInput { content: self.input.content.clone(), images: Vec::new() };
+        Arc::new(Self { number: self.number, changed: self.changed, author: self.author.clone(), input, at: self.at })
+    }
+
     /// As consumers are told of it.
     pub fn told(&self) -> ServerMessage {
         ServerMessage::MessageQueued {
