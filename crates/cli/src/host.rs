@@ -9,6 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use jiff::tz::TimeZone;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use switchboard_engine::{Machine, is_root};
 use switchboard_event::{Id, Timestamp};
@@ -23,8 +24,20 @@ pub fn now() -> Timestamp {
 }
 
 /// The system's time zone; UTC if it does not say.
-pub fn zone() -> jiff::tz::TimeZone {
-    jiff::tz::TimeZone::system()
+pub fn zone() -> TimeZone {
+    linked_zone().unwrap_or_else(TimeZone::system)
+}
+
+/// The zone that the system's link leads to. It is read here, since `TimeZone::system` lists the whole database of zones
+/// first, which takes longer than many a question.
+fn linked_zone() -> Option<TimeZone> {
+    const LINK: &str = "/etc/localtime";
+    if std::env::var_os("TZ").is_some() {
+        return None;
+    }
+    let target = std::fs::read_link(LINK).ok()?;
+    let (_, name) = target.to_str()?.split_once("zoneinfo/")?;
+    TimeZone::tzif(name, &std::fs::read(LINK).ok()?).ok()
 }
 
 /// An id that nothing else has.
