@@ -60,3 +60,23 @@ impl Ledger {
         self.names.get(name.0 as usize).map_or("", String::as_str)
     }
 }
+
+/// Something for each name.
+pub(crate) struct ByName<T>(Vec<Option<T>>);
+
+impl<T> Default for ByName<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> ByName<T> {
+    /// What there is for a name, made if there is nothing yet.
+    pub(crate) fn or_insert_with(&mut self, name: Name, make: impl FnOnce() -> T) -> &mut T {
+        let place = name.0 as usize;
+        if place >= self.0.len() {
+            self.0.resize_with(place + 1, || None);
+        }
+        self.0[place].get_or_insert_with(make)
+    }
+}

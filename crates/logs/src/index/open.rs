@@ -9,17 +9,18 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Transaction, config::DbConfig};
 
-use super::shelf;
+use super::{shelf, spent};
 use crate::LogsError;
 
 /// The format of the index. One that is older is brought up to it.
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 
 /// What makes each format of the one before: statements, and what statements cannot do.
-const STEPS: [(&str, Step); 3] = [
+const STEPS: [(&str, Step); 4] = [
     (include_str!("schema.sql"), |_| Ok(())),
     (include_str!("format2.sql"), |_| Ok(())),
     (include_str!("format3.sql"), shelf::make_again),
+    (include_str!("format4.sql"), spent::keys_first),
 ];
 
 type Step = fn(&Connection) -> rusqlite::Result<()>;
@@ -145,10 +146,10 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // Or a query is planned anew for every value that is given to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A question reads little of much, so the file is mapped and not copied. A file is only cut off where no reader of it
-    // can still be.
+    // can still be. What has been written moves into it while more is read, and little is left to move at the end.
     connection.execute_batch(
         "PRAGMA page_size=32768; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;
-         PRAGMA wal_autocheckpoint=2048; PRAGMA journal_size_limit=67108864; PRAGMA mmap_size=1073741824;",
+         PRAGMA wal_autocheckpoint=512; PRAGMA journal_size_limit=67108864; PRAGMA mmap_size=1073741824;",
     )?;
     Ok(connection)
 }

@@ -1,8 +1,10 @@
-//! What was used, packed: one row of the index has the replies of one stretch of a log. Names stand once a row, and each
-//! reply is known by a hash of its key.
+//! What was used, packed: one row of the index has the replies of one stretch of a log. Each reply is known by a hash of
+//! its key. The keys come first, so that those of all logs can be compared without reading anything else; names stand
+//! once a row.
 
 use std::collections::HashMap;
 
+use rusqlite::{Connection, params};
 use switchboard_agents::Spent;
 use switchboard_event::Timestamp;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -125,12 +127,12 @@ impl Replies {
     pub fn take(&mut self) -> Vec<u8> {
         let Self { order, replies, .. } = std::mem::take(self);
         let mut packed = Packed::default();
+        packed.number(replies.len() as u64);
+        replies.iter().for_each(|reply| packed.raw(&reply.key.to_le_bytes()));
         packed.number(order.len() as u64);
         order.iter().for_each(|name| packed.text(name));
-        packed.number(replies.len() as u64);
         let mut time = 0;
         for reply in &replies {
-            packed.raw(&reply.key.to_le_bytes());
             packed.signed(reply.at - time);
             time = reply.at;
             [reply.model, reply.cwd, reply.subagent].into_iter().for_each(|name| packed.number(name.into()));
@@ -154,12 +156,24 @@ fn half(hash: u64) -> u32 {
     hash as u32
 }
 
+/// The keys of a row. Nothing if they are not all there.
+pub fn keys(row: &[u8]) -> Option<impl Iterator<Item = u128>> {
+    keys_of(&mut Unpacked(row)).map(|keys| keys.iter().map(|key| u128::from_le_bytes(*key)))
+}
+
+fn keys_of<'a>(from: &mut Unpacked<'a>) -> Option<&'a [Key]> {
+    let length = from.count()?.checked_mul(size_of::<Key>())?;
+    Some(from.raw(length)?.as_chunks().0)
+}
+
+type Key = [u8; 16];
+
 /// The replies of a row, one after the other.
 pub struct Row<'a> {
     /// The names; those of a reply are numbers in this list, from 1 on.
     pub names: Vec<&'a str>,
+    keys: &'a [Key],
     from: Unpacked<'a>,
-    left: usize,
     time: i64,
 }
 
@@ -167,18 +181,18 @@ impl<'a> Row<'a> {
     /// Reads its names. Nothing if they are damaged.
     pub fn read(row: &'a [u8]) -> Option<Self> {
         let mut from = Unpacked(row);
+        let keys = keys_of(&mut from)?;
         let count = from.count()?;
         let names = (0..count).map_while(|_| from.text()).collect::<Vec<_>>();
-        (names.len() == count).then_some(())?;
-        Some(Self { names, left: from.count()?, from, time: 0 })
+        (names.len() == count).then_some(Self { names, keys, from, time: 0 })
     }
 
     /// Reads the next reply into one that is there, so that its calls need no memory of their own. Nothing after the last,
     /// and nothing more where it is damaged.
     pub fn next(&mut self, reply: &mut Reply) -> Option<()> {
-        let left = self.left.checked_sub(1)?;
+        let (key, keys) = self.keys.split_first()?;
         let from = &mut self.from;
-        reply.key = u128::from_le_bytes(from.array()?);
+        reply.key = u128::from_le_bytes(*key);
         self.time = self.time.checked_add(from.signed()?)?;
         reply.at = self.time;
         for name in [&mut reply.model, &mut reply.cwd, &mut reply.subagent] {
@@ -194,22 +208,65 @@ impl<'a> Row<'a> {
         for _ in 0..from.count()? {
             reply.tools.push((u32::from_le_bytes(from.array()?), u32::try_from(from.number()?).ok()?));
         }
-        self.left = left;
+        self.keys = keys;
         Some(())
     }
 
     /// All replies were read.
     pub fn is_over(&self) -> bool {
-        self.left == 0
+        self.keys.is_empty()
     }
+}
+
+/// Makes rows of the format before, where each reply began with its key. One that is damaged stays so.
+pub fn keys_first(connection: &Connection) -> rusqlite::Result<()> {
+    let mut rows = connection.prepare("SELECT id FROM spent")?;
+    let rows: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut read = connection.prepare("SELECT packed FROM spent WHERE id = ?1")?;
+    let mut write = connection.prepare("UPDATE spent SET packed = ?2 WHERE id = ?1")?;
+    for id in rows {
+        let row: Vec<u8> = read.query_row([id], |row| row.get(0))?;
+        write.execute(params![id, with_keys_first(&row).unwrap_or_default()])?;
+    }
+    Ok(())
+}
+
+fn with_keys_first(row: &[u8]) -> Option<Vec<u8>> {
+    let mut from = Unpacked(row);
+    for _ in 0..from.count()? {
+        from.text()?;
+    }
+    let names = row.get(..row.len() - from.0.len())?;
+    let count = from.count()?;
+    let (mut keys, mut replies) = (Packed::default(), Packed::default());
+    keys.number(count as u64);
+    for _ in 0..count {
+        keys.raw(&from.array::<16>()?);
+        let reply = from.0;
+        // The time, three names, what it has, six counts, perhaps the cost, and the calls.
+        (0..4).try_for_each(|_| from.number().map(drop))?;
+        let flags = from.number()?;
+        (0..6).try_for_each(|_| from.number().map(drop))?;
+        from.raw(if flags & 2 == 0 { 0 } else { 8 })?;
+        for _ in 0..from.count()? {
+            from.raw(4)?;
+            from.number()?;
+        }
+        replies.raw(reply.get(..reply.len() - from.0.len())?);
+    }
+    keys.raw(names);
+    keys.raw(&replies.0);
+    Some(keys.0)
 }
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::{Connection, params};
     use switchboard_agents::{Called, Spent};
     use switchboard_event::Timestamp;
 
-    use super::{Replies, Reply, Row};
+    use super::{Replies, Reply, Row, keys};
+    use crate::index::{Index, bytes::Packed};
 
     fn spent(key: &str, at: i64, output: u64, tool: &str) -> Spent {
         let tools = vec![Called { id: format!("{key}{tool}"), name: tool.to_owned() }];
@@ -229,6 +286,69 @@ mod tests {
         }
     }
 
+    fn all(row: &[u8]) -> Vec<Reply> {
+        let mut row = Row::read(row).unwrap();
+        let (mut next, mut got) = (Reply::default(), Vec::new());
+        while row.next(&mut next).is_some() {
+            got.push(next.clone());
+        }
+        assert!(row.is_over());
+        got
+    }
+
+    /// A row as it was before keys came first.
+    fn as_before(row: &[u8]) -> Vec<u8> {
+        let mut old = Packed::default();
+        let (names, replies) = (Row::read(row).unwrap().names, all(row));
+        old.number(names.len() as u64);
+        names.iter().for_each(|name| old.text(name));
+        old.number(replies.len() as u64);
+        let mut time = 0;
+        for reply in replies {
+            old.raw(&reply.key.to_le_bytes());
+            old.signed(reply.at - time);
+            time = reply.at;
+            [reply.model, reply.cwd, reply.subagent].map(|name| old.number(name.into()));
+            old.number(u64::from(reply.copied) | u64::from(reply.cost_usd.is_some()) << 1);
+            reply.tokens.map(|tokens| old.number(tokens));
+            old.raw(&reply.cost_usd.map_or(Vec::new(), |cost| cost.to_le_bytes().to_vec()));
+            old.number(reply.tools.len() as u64);
+            for (id, name) in reply.tools {
+                old.raw(&id.to_le_bytes());
+                old.number(name.into());
+            }
+        }
+        old.0
+    }
+
+    #[test]
+    fn rows_of_an_earlier_format_are_kept() {
+        let mut replies = Replies::default();
+        replies.add(&spent("a", 5, 3, "Bash"), 0);
+        replies.add(&Spent { cost_usd: Some(0.5), copied: true, ..spent("b", 4, 1 << 40, "Read") }, 0);
+        replies.add(&Spent { tools: Vec::new(), ..spent("c", 9, 7, "") }, 0);
+        let row = replies.take();
+        let folder = tempfile::tempdir().unwrap();
+        let old = Connection::open(folder.path().join(Index::FILE)).unwrap();
+        for format in [include_str!("schema.sql"), include_str!("format2.sql"), include_str!("format3.sql")] {
+            old.execute_batch(format).unwrap();
+        }
+        let before = as_before(&row);
+        for row in [&before, &before[..before.len() - 1]] {
+            old.execute("INSERT INTO spent (unit, replies) VALUES (1, ?1)", params![row]).unwrap();
+        }
+        old.pragma_update(None, "user_version", 3).unwrap();
+        drop(old);
+        let index = Index::open(folder.path()).unwrap();
+        let read = |id: i64| {
+            let row = "SELECT packed FROM spent WHERE id = ?1";
+            index.connection.query_row(row, [id], |row| row.get::<_, Vec<u8>>(0)).unwrap()
+        };
+        assert_eq!((read(1), all(&row).len()), (row, 3));
+        // The damaged one says so.
+        assert!(keys(&read(2)).is_none() && Row::read(&read(2)).is_none());
+    }
+
     #[test]
     fn a_reply_in_several_records_is_one() {
         let mut replies = Replies::default();
@@ -238,13 +358,9 @@ mod tests {
         replies.add(&Spent { at: None, cost_usd: Some(0.5), ..spent("b", 0, u64::MAX, "Bash") }, 9);
         let row = replies.take();
         assert!(replies.is_empty());
-        let mut row = Row::read(&row).unwrap();
-        let (mut next, mut got) = (Reply::default(), Vec::new());
-        while row.next(&mut next).is_some() {
-            got.push(next.clone());
-        }
-        assert_eq!(row.names, ["m", "Bash", "Read"]);
-        assert_eq!(got.len(), 2);
+        let got = all(&row);
+        assert_eq!(Row::read(&row).unwrap().names, ["m", "Bash", "Read"]);
+        assert_eq!((got.len(), keys(&row).unwrap().count()), (2, 2));
         assert_eq!((got[0].at, got[0].tokens[1], got[0].model, got[0].tools.len()), (5, 40, 1, 2));
         assert_eq!((got[1].at, got[1].tokens[1], got[1].cost_usd), (9, u64::MAX, Some(0.5)));
     }

@@ -115,7 +115,7 @@ fn write(transaction: &Transaction<'_>, portion: &Portion, mut shelf: Option<&mu
         forget(transaction, portion.unit)?;
     }
     if !portion.spent.is_empty() {
-        let mut insert = transaction.prepare_cached("INSERT INTO spent (unit, replies) VALUES (?1, ?2)")?;
+        let mut insert = transaction.prepare_cached("INSERT INTO spent (unit, packed) VALUES (?1, ?2)")?;
         insert.execute(params![portion.unit, portion.spent])?;
     }
     if let Some(block) = portion.replaces {

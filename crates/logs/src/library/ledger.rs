@@ -1,6 +1,10 @@
 //! What was used: every reply once, wherever it lies.
 
-use std::{collections::HashMap, hash::BuildHasher as _, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::BuildHasher as _,
+    sync::Arc,
+};
 
 use hashbrown::HashTable;
 use rusqlite::Connection;
@@ -10,62 +14,72 @@ use super::{Library, matching::Matching};
 use crate::{
     Entry, Filter, Ledger, LogsError, Name,
     index::{
-        spent::{Reply, Row},
+        spent::{self, Reply, Row},
         units::Unit,
     },
+    usage::{Gather, Question, Usage},
 };
 
 type Quick = foldhash::fast::FixedState;
 
-/// A packed reply has at least about so many bytes.
-const LEAST: usize = 48;
-
 impl Library {
+    /// What was used, put together as asked for.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn usage(&self, filter: &Filter, question: &Question<'_>) -> Result<Usage, LogsError> {
+        let mut gather = Gather::new(question);
+        let ledger = self.replies(filter, |ledger, entry| gather.add(ledger, entry))?;
+        Ok(gather.close(&ledger))
+    }
+
     /// What was used, each reply once.
     ///
     /// # Errors
     /// If the index cannot be read.
     pub fn ledger(&self, filter: &Filter) -> Result<Ledger, LogsError> {
+        let mut entries = Vec::new();
+        let ledger = self.replies(filter, |_, entry| entries.push(*entry))?;
+        Ok(Ledger { entries, ..ledger })
+    }
+
+    /// Gives each reply once to `each`, with a ledger that has the names so far: there are too many replies to keep them
+    /// for nothing. The ledger has all names at the end.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn replies(&self, filter: &Filter, each: impl FnMut(&Ledger, &Entry)) -> Result<Ledger, LogsError> {
         let index = self.index();
         let _moment = index.still()?;
         let units = self.meant(&self.all_units(&index)?);
-        let mut books = Books::new(&units);
-        books.read(&index.connection).map_err(|error| index.error(error))?;
-        if books.damaged {
-            return Err(LogsError::Damaged("replies"));
-        }
-        Ok(books.close(&Matching::new(filter, &units)))
+        let matching = Matching::new(filter, &units);
+        let mut books = Books::new(&units, &matching, each);
+        let read = books.read(&index.connection).map_err(|error| index.error(error))?;
+        read.map(|()| books.ledger).ok_or(LogsError::Damaged("replies"))
     }
 }
 
-/// Replies that are being brought together. There are very many: each has one place in each list, and no memory of its
-/// own.
-struct Books<'a> {
-    /// The ranks of logs.
+/// Replies that are being brought together. There are very many, and hardly one of them lies in several logs: those that
+/// do are found first, by their keys, and all others are told as they are read.
+struct Books<'a, F> {
+    owners: Vec<Owner>,
+    /// The ranks of logs: their places among the owners.
     ranks: HashMap<i64, u32, Quick>,
-    names: Names,
-    /// Where each reply is, by its key.
-    known: HashTable<u32>,
-    /// The replies, as they will be told; what follows from their logs is filled in at the end.
-    entries: Vec<Entry>,
-    /// What else is known of each.
-    notes: Vec<Note>,
-    /// The calls of all of them.
-    calls: Vec<(u32, u32)>,
-    /// In which logs a reply lies that lies in several.
-    shared: HashMap<u32, Vec<Place>, Quick>,
-    order: Vec<&'a Unit>,
-    damaged: bool,
+    names: Names<'a>,
+    lists: Lists,
+    /// The names and lists so far.
+    ledger: Ledger,
+    /// Is told.
+    each: F,
+    /// Replies that may lie in several logs.
+    shared: HashMap<u128, Shared, Quick>,
+    matching: &'a Matching,
 }
 
-/// What is known of a reply besides what will be told.
-struct Note {
-    key: u128,
-    /// The log that has it.
-    rank: u32,
-    copied: bool,
-    /// Its calls, from one to another.
-    calls: (u32, u32),
+/// A reply that may lie in several logs, and where.
+struct Shared {
+    reply: Reply,
+    places: Vec<Place>,
 }
 
 /// A log that has a reply, and how.
@@ -75,162 +89,155 @@ struct Place {
     rank: u32,
 }
 
-#[derive(Default)]
-struct Names {
-    numbers: HashMap<String, u32, Quick>,
-    names: Vec<String>,
-}
-
-impl Names {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
-        number
-    }
-}
-
-impl<'a> Books<'a> {
+impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
     /// Which session a reply belongs to that lies in several is the same whatever the order in which they were read.
-    fn new(units: &'a [Arc<Unit>]) -> Self {
+    fn new(units: &'a [Arc<Unit>], matching: &'a Matching, each: F) -> Self {
         let mut order: Vec<&Unit> = units.iter().map(|unit| &**unit).collect();
         order.sort_by_key(|unit| (unit.facts.began, &unit.session, unit.id));
-        let mut names = Names::default();
-        names.number("");
+        let (mut ledger, mut names) = (Ledger { tools: vec![Vec::new()], ..Ledger::default() }, Names::new(matching));
+        names.number("", &mut ledger);
         Self {
             ranks: (0..).zip(&order).map(|(rank, unit)| (unit.id, rank)).collect(),
+            owners: order.into_iter().map(|unit| Owner::of(unit, &mut names, &mut ledger)).collect(),
             names,
-            known: HashTable::new(),
-            entries: Vec::new(),
-            notes: Vec::new(),
-            calls: Vec::new(),
+            lists: Lists::default(),
+            ledger,
+            each,
             shared: HashMap::default(),
-            order,
-            damaged: false,
+            matching,
         }
     }
 
-    fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        self.make_room(connection)?;
-        let mut rows = connection.prepare_cached("SELECT unit, replies FROM spent")?;
+    /// Reads all replies of these logs. Nothing if some are damaged.
+    fn read(&mut self, connection: &Connection) -> rusqlite::Result<Option<()>> {
+        let Some(several) = self.several(connection)? else { return Ok(None) };
+        let mut rows = connection.prepare_cached("SELECT unit, packed FROM spent")?;
         let mut rows = rows.query([])?;
         let (mut reply, mut numbers) = (Reply::default(), Vec::new());
         while let Some(row) = rows.next()? {
             let Some(rank) = self.ranks.get(&row.get(0)?).copied() else { continue };
-            let Some(mut replies) = Row::read(row.get_ref(1)?.as_blob()?) else {
-                self.damaged = true;
-                continue;
-            };
+            let Some(mut replies) = Row::read(row.get_ref(1)?.as_blob()?) else { return Ok(None) };
             numbers.clear();
             numbers.push(0);
-            numbers.extend(replies.names.iter().map(|name| self.names.number(name)));
+            numbers.extend(replies.names.iter().map(|name| self.names.number(name, &mut self.ledger)));
             while replies.next(&mut reply).is_some() {
                 rename(&mut reply, &numbers);
-                self.add(rank, &reply);
+                if several.contains(&part(reply.key)) {
+                    self.share(rank, &reply);
+                } else {
+                    self.own(rank, &reply);
+                }
             }
-            self.damaged |= !replies.is_over();
-        }
-        Ok(())
-    }
-
-    /// As much as there will be: what grows is copied again and again.
-    fn make_room(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let bytes: usize =
-            connection.query_row("SELECT coalesce(sum(length(replies)), 0) FROM spent", [], |row| row.get(0))?;
-        self.entries.reserve(bytes / LEAST);
-        self.notes.reserve(bytes / LEAST);
-        self.known.reserve(bytes / LEAST, |_| 0);
-        Ok(())
-    }
-
-    fn add(&mut self, rank: u32, reply: &Reply) {
-        let is = |at: &u32| self.notes.get(*at as usize).is_some_and(|note| note.key == reply.key);
-        match self.known.find(hash(reply.key), is).copied() {
-            Some(at) => self.unite(at, rank, reply),
-            None => {
-                let next = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-                let key = |at: &u32| self.notes.get(*at as usize).map_or(0, |note| hash(note.key));
-                self.known.insert_unique(hash(reply.key), next, key);
-                let calls = self.keep_calls(&reply.tools);
-                self.notes.push(Note { key: reply.key, rank, copied: reply.copied, calls });
-                self.entries.push(entry(reply));
+            if !replies.is_over() {
+                return Ok(None);
             }
         }
+        self.settle();
+        Ok(Some(()))
     }
 
-    /// The same reply in another log.
-    fn unite(&mut self, at: u32, rank: u32, reply: &Reply) {
-        let Some((note, known)) = self.notes.get(at as usize).zip(self.entries.get(at as usize)) else { return };
-        let first = || vec![Place { copied: note.copied, at: known.at.as_micros(), rank: note.rank }];
-        self.shared.entry(at).or_insert_with(first).push(Place { copied: reply.copied, at: reply.at, rank });
-        let calls = self.calls.get(note.calls.0 as usize..note.calls.1 as usize).unwrap_or_default();
-        let mut both = Reply { key: note.key, copied: note.copied, tools: calls.to_vec(), ..of_entry(known) };
-        both.unite(reply.clone());
-        let calls = if both.tools.len() == calls.len() { note.calls } else { self.keep_calls(&both.tools) };
-        if let Some((note, known)) = self.notes.get_mut(at as usize).zip(self.entries.get_mut(at as usize)) {
-            (note.copied, note.calls, *known) = (both.copied, calls, entry(&both));
+    /// Parts of the keys that are there more than once, and perhaps of a few others. Nothing if some are damaged.
+    fn several(&self, connection: &Connection) -> rusqlite::Result<Option<HashSet<u32, Quick>>> {
+        let mut rows = connection.prepare_cached("SELECT unit, packed FROM spent")?;
+        let mut rows = rows.query([])?;
+        let mut parts: Vec<u32> = Vec::new();
+        while let Some(row) = rows.next()? {
+            if self.ranks.contains_key(&row.get(0)?) {
+                let Some(keys) = spent::keys(row.get_ref(1)?.as_blob()?) else { return Ok(None) };
+                parts.extend(keys.map(part));
+            }
         }
+        parts.sort_unstable();
+        let several = parts.iter().zip(parts.iter().skip(1)).filter(|(one, next)| one == next);
+        Ok(Some(several.map(|(one, _)| *one).collect()))
     }
 
-    fn keep_calls(&mut self, calls: &[(u32, u32)]) -> (u32, u32) {
-        let place = |calls: &[(u32, u32)]| u32::try_from(calls.len()).unwrap_or(u32::MAX);
-        let begin = place(&self.calls);
-        self.calls.extend_from_slice(calls);
-        (begin, place(&self.calls))
+    /// A reply that no other log has.
+    fn own(&mut self, rank: u32, reply: &Reply) {
+        if let Some(owner) = self.owners.get_mut(rank as usize) {
+            owner.went_on = Some(owner.went_on.map_or(reply.at, |first| first.min(reply.at)));
+        }
+        self.tell(rank, reply);
+    }
+
+    /// A reply that another log may have, too.
+    fn share(&mut self, rank: u32, reply: &Reply) {
+        let place = Place { copied: reply.copied, at: reply.at, rank };
+        match self.shared.get_mut(&reply.key) {
+            Some(known) => {
+                known.places.push(place);
+                known.reply.unite(reply.clone());
+            }
+            None => drop(self.shared.insert(reply.key, Shared { reply: reply.clone(), places: vec![place] })),
+        }
     }
 
     /// Whose each reply is that lies in several logs: of the one that has it first. A copy has the times of what it was
     /// copied from; then it is of the session that went on first, or has nothing but what others have, too: a session
     /// that was copied was there before the copy went on.
     fn settle(&mut self) {
-        let mut went_on: Vec<Option<i64>> = vec![None; self.order.len()];
-        for (at, (note, reply)) in (0..).zip(self.notes.iter().zip(&self.entries)) {
-            if let Some(first) = went_on.get_mut(note.rank as usize).filter(|_| !self.shared.contains_key(&at)) {
-                let at = reply.at.as_micros();
-                *first = Some(first.map_or(at, |first| first.min(at)));
-            }
+        let (alone, shared): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.shared).into_values().partition(|shared| shared.places.len() == 1);
+        for Shared { reply, places } in alone {
+            places.iter().for_each(|place| self.own(place.rank, &reply));
         }
-        for (at, places) in &self.shared {
-            let of = |place: &&Place| (place.copied, place.at, went_on.get(place.rank as usize).copied(), place.rank);
-            if let (Some(note), Some(first)) = (self.notes.get_mut(*at as usize), places.iter().min_by_key(of)) {
-                note.rank = first.rank;
+        for Shared { reply, places } in shared {
+            let went_on = |rank: u32| self.owners.get(rank as usize).map(|owner| owner.went_on);
+            let first = places.iter().min_by_key(|place| (place.copied, place.at, went_on(place.rank), place.rank));
+            if let Some(rank) = first.map(|place| place.rank) {
+                self.tell(rank, &reply);
             }
         }
     }
 
-    fn close(mut self, matching: &Matching) -> Ledger {
-        self.settle();
-        let mut ledger = Ledger { tools: vec![Vec::new()], ..Ledger::default() };
-        let mut lists = Lists::default();
-        let owners: Vec<Owner> = self.order.iter().map(|unit| Owner::of(unit, &mut self.names)).collect();
-        let fits = self.names.names.iter().map(|name| (matching.model(name), matching.project(name)));
-        let fits: Vec<(bool, bool)> = fits.collect();
-        let fits = |name: Name| fits.get(name.0 as usize).copied().unwrap_or_default();
-        let mut notes = self.notes.iter();
-        self.entries.retain_mut(|entry| {
-            let Some(note) = notes.next() else { return false };
-            let owner = owners.get(note.rank as usize).zip(self.order.get(note.rank as usize));
-            let Some((owner, unit)) = owner else { return false };
-            owner.complete(entry);
-            if !matching.unit(unit.id) || !matching.at(entry.at) || !fits(entry.model).0 || !fits(entry.project).1 {
-                return false;
-            }
-            let calls = self.calls.get(note.calls.0 as usize..note.calls.1 as usize).unwrap_or_default();
-            entry.tools = lists.number(calls, &mut ledger.tools);
-            true
-        });
-        (ledger.entries, ledger.names) = (self.entries, self.names.names);
-        ledger
+    /// Tells of a reply of a log, if it was asked for.
+    fn tell(&mut self, rank: u32, reply: &Reply) {
+        let Some(owner) = self.owners.get(rank as usize).filter(|owner| owner.is_meant) else { return };
+        let mut entry = owner.complete(entry(reply));
+        if self.matching.at(entry.at) && self.names.is_model(entry.model) && self.names.is_project(entry.project) {
+            entry.tools = self.lists.number(&reply.tools, &mut self.ledger.tools);
+            (self.each)(&self.ledger, &entry);
+        }
     }
 }
 
-/// A key is a hash already.
-#[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
-fn hash(key: u128) -> u64 {
-    key as u64
+/// A part of a key, which is a hash.
+#[expect(clippy::cast_possible_truncation, reason = "a part of a hash is a hash")]
+fn part(key: u128) -> u32 {
+    key as u32
+}
+
+/// The numbers of names, and which of them fit what was asked for.
+struct Names<'a> {
+    matching: &'a Matching,
+    numbers: HashMap<String, u32, Quick>,
+    /// As the name of a model, and as that of a project.
+    fits: Vec<(bool, bool)>,
+}
+
+impl<'a> Names<'a> {
+    fn new(matching: &'a Matching) -> Self {
+        Self { matching, numbers: HashMap::default(), fits: Vec::new() }
+    }
+
+    fn number(&mut self, name: &str, ledger: &mut Ledger) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = u32::try_from(ledger.names.len()).unwrap_or(u32::MAX);
+        ledger.names.push(name.to_owned());
+        self.fits.push((self.matching.model(name), self.matching.project(name)));
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    fn is_model(&self, name: Name) -> bool {
+        self.fits.get(name.0 as usize).is_some_and(|fits| fits.0)
+    }
+
+    fn is_project(&self, name: Name) -> bool {
+        self.fits.get(name.0 as usize).is_some_and(|fits| fits.1)
+    }
 }
 
 /// Lists of tools that were called, each once: most replies call the same few.
@@ -288,20 +295,6 @@ fn entry(reply: &Reply) -> Entry {
     }
 }
 
-/// The reply that will be told so.
-fn of_entry(entry: &Entry) -> Reply {
-    let Entry { input, output, cache_read, cache_write, cache_write_1h, reasoning, .. } = *entry;
-    Reply {
-        at: entry.at.as_micros(),
-        model: entry.model.0,
-        cwd: entry.project.0,
-        subagent: entry.subagent.0,
-        tokens: [input, output, cache_read, cache_write, cache_write_1h, reasoning],
-        cost_usd: entry.cost_usd,
-        ..Reply::default()
-    }
-}
-
 /// What all replies of a log share.
 struct Owner {
     agent: Name,
@@ -309,11 +302,16 @@ struct Owner {
     session: Name,
     subagent: Name,
     project: Name,
+    /// Its replies are asked for.
+    is_meant: bool,
+    /// When its first reply came that no other log has.
+    went_on: Option<i64>,
 }
 
 impl Owner {
-    fn of(unit: &Unit, names: &mut Names) -> Self {
-        let mut name = |name: Option<&str>| Name(names.number(name.unwrap_or_default()));
+    fn of(unit: &Unit, names: &mut Names<'_>, ledger: &mut Ledger) -> Self {
+        let is_meant = names.matching.unit(unit.id);
+        let mut name = |name: Option<&str>| Name(names.number(name.unwrap_or_default(), ledger));
         let subagent = unit.facts.subagent.as_deref().or(Some(unit.session.as_str()));
         Self {
             agent: name(Some(&unit.agent)),
@@ -321,16 +319,61 @@ impl Owner {
             session: name(unit.parent.as_deref().or(Some(&unit.session))),
             subagent: name(subagent.filter(|_| unit.parent.is_some())),
             project: name(unit.facts.cwd.as_deref()),
+            is_meant,
+            went_on: None,
         }
     }
 
     /// Fills in what follows from the log.
-    fn complete(&self, entry: &mut Entry) {
+    fn complete(&self, mut entry: Entry) -> Entry {
         (entry.agent, entry.machine, entry.session) = (self.agent, self.machine, self.session);
         for (known, of_log) in [(&mut entry.subagent, self.subagent), (&mut entry.project, self.project)] {
             if *known == Name::default() {
                 *known = of_log;
             }
         }
+        entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params;
+    use switchboard_agents::Spent;
+    use switchboard_event::Timestamp;
+
+    use crate::{Filter, Library, Setup, index::spent::Replies};
+
+    /// A log of another machine with one reply, that has this key.
+    fn add(library: &Library, unit: i64, key: u128, at: i64) {
+        let mut replies = Replies::default();
+        replies.add(&Spent { at: Timestamp::from_micros(at), output: 10, ..Spent::default() }, 0);
+        let mut row = replies.take();
+        // Their number comes first, then the keys.
+        row[1..17].copy_from_slice(&key.to_le_bytes());
+        let log = "INSERT INTO unit (id, name, agent, machine, path, session, archived, bytes, inode, facts)
+                   VALUES (?1, 'log' || ?1, 'a', 'm', 'log' || ?1, 's' || ?1, 0, 0, 0, '{}')";
+        let index = library.index();
+        index.connection.execute(log, [unit]).unwrap();
+        index.connection.execute("INSERT INTO spent (unit, packed) VALUES (?1, ?2)", params![unit, row]).unwrap();
+    }
+
+    #[test]
+    fn a_part_of_a_key_makes_no_two_replies_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().to_owned();
+        let library = Library::open(Setup { data, homes: Vec::new(), alone: false, keep: false, own: None }).unwrap();
+        // Two that only look alike, and one that lies in two logs.
+        for (unit, key, at) in [(1, 7 << 64 | 5, 100), (2, 8 << 64 | 5, 200), (3, 9, 400), (4, 9, 300)] {
+            add(&library, unit, key, at);
+        }
+        let ledger = library.ledger(&Filter::default()).unwrap();
+        let mut got: Vec<_> = ledger
+            .entries
+            .iter()
+            .map(|entry| (ledger.name(entry.session), entry.at.as_micros(), entry.output))
+            .collect();
+        got.sort_unstable();
+        assert_eq!(got, [("s1", 100, 10), ("s2", 200, 10), ("s4", 300, 10)]);
     }
 }

@@ -4,35 +4,31 @@
 use switchboard_event::Timestamp;
 
 use super::{
-    gather::{Gather, Group},
     row::{Block, BurnRate, Projection},
-    rows::Key,
     sums::{Sums, dollars},
 };
-use crate::Ledger;
+use crate::Entry;
 
 const HOUR: i64 = 3_600_000_000;
 
 /// How long a block is, in microseconds.
 const LENGTH: i64 = 5 * HOUR;
 
-/// Puts replies together by the block that they lie in.
-pub fn gather(gather: &mut Gather<'_>) {
-    let ledger: &Ledger = gather.ledger;
+/// Replies in the order of time, each with the number and the beginning of its block.
+pub fn blocks(entries: &[Entry]) -> impl Iterator<Item = (usize, i64, &Entry)> {
     // Numbers are sorted faster than replies.
     let mut times: Vec<(i64, usize)> =
-        ledger.entries.iter().enumerate().map(|(number, entry)| (entry.at.as_micros(), number)).collect();
+        entries.iter().enumerate().map(|(number, entry)| (entry.at.as_micros(), number)).collect();
     times.sort_unstable();
-    let mut end = None;
-    for (at, number) in times {
-        let Some(entry) = ledger.entries.get(number) else { continue };
-        if end.is_none_or(|end| at >= end) {
-            let start = at - at.rem_euclid(HOUR);
-            end = Some(start + LENGTH);
-            gather.groups.push(Group::new(Key::Block(start)));
-        }
-        gather.add(gather.groups.len() - 1, entry);
-    }
+    let mut block: Option<(usize, i64)> = None;
+    times.into_iter().filter_map(move |(at, number)| {
+        let (count, start) = match block {
+            Some((count, start)) if at < start + LENGTH => (count, start),
+            before => (before.map_or(0, |(count, _)| count + 1), at - at.rem_euclid(HOUR)),
+        };
+        block = Some((count, start));
+        entries.get(number).map(|entry| (count, start, entry))
+    })
 }
 
 /// What is to be said of a block beside its sums. The rate is that of the time since its first reply; where that is

@@ -4,28 +4,21 @@ use super::{
     prices::{Price, Prices},
     sums::{Sums, dollars, pico},
 };
-use crate::{Entry, Ledger, Name};
+use crate::{Entry, Ledger, ledger::ByName};
 
 /// Prices of a ledger's models, each looked up once.
 pub struct Costs<'a> {
-    ledger: &'a Ledger,
     prices: &'a Prices,
-    known: Vec<Looked<'a>>,
-}
-
-#[derive(Clone, Copy)]
-enum Looked<'a> {
-    NotYet,
-    Up(Option<&'a Price>),
+    known: ByName<Option<&'a Price>>,
 }
 
 impl<'a> Costs<'a> {
-    pub fn new(ledger: &'a Ledger, prices: &'a Prices) -> Self {
-        Self { ledger, prices, known: vec![Looked::NotYet; ledger.names.len()] }
+    pub fn new(prices: &'a Prices) -> Self {
+        Self { prices, known: ByName::default() }
     }
 
     /// All about one reply.
-    pub fn of(&mut self, entry: &Entry) -> Sums {
+    pub fn of(&mut self, ledger: &Ledger, entry: &Entry) -> Sums {
         let mut sums = Sums {
             input: entry.input,
             output: entry.output,
@@ -39,22 +32,13 @@ impl<'a> Costs<'a> {
         };
         // Agents say 0 of what a subscription pays for, and of models whose price they do not know.
         let said = entry.cost_usd.map(pico);
-        let priced = said.filter(|said| *said > 0).or_else(|| self.price(entry.model).map(|price| price.cost(&sums)));
+        let mut price = || *self.known.or_insert_with(entry.model, || self.prices.price(ledger.name(entry.model)));
+        let priced = said.filter(|said| *said > 0).or_else(|| price().map(|price| price.cost(&sums)));
         match priced {
             Some(cost) => sums.cost = cost,
             None => sums.unpriced = sums.total(),
         }
         sums
-    }
-
-    fn price(&mut self, model: Name) -> Option<&'a Price> {
-        let slot = self.known.get_mut(model.0 as usize)?;
-        if let Looked::Up(price) = slot {
-            return *price;
-        }
-        let price = self.prices.price(self.ledger.name(model));
-        *slot = Looked::Up(price);
-        price
     }
 }
 

@@ -1,4 +1,4 @@
-//! Puts replies together, in one pass over the ledger.
+//! Puts replies together, one after the other.
 
 use jiff::tz::TimeZone;
 use switchboard_event::Timestamp;
@@ -9,9 +9,9 @@ use super::{
     cost::Costs,
     rows::{self, Key},
     sums::Sums,
-    tools,
+    tools::Tools,
 };
-use crate::{Entry, Ledger, Name};
+use crate::{Entry, Ledger, Name, ledger::ByName};
 
 /// What is asked for.
 pub struct Question<'a> {
@@ -31,34 +31,31 @@ pub struct Question<'a> {
 /// expensive first.
 #[must_use]
 pub fn usage(ledger: &Ledger, question: &Question<'_>) -> Usage {
-    let mut gather = Gather {
-        ledger,
-        costs: Costs::new(ledger, question.prices),
-        groups: Vec::new(),
-        total: Group::new(Key::Total),
-    };
-    match question.by {
-        By::Day | By::Week | By::Month => gather.by_time(&mut Calendar::new(question.by, question.zone)),
-        By::Session => gather.by_name(|entry| entry.session, "(unknown)"),
-        By::Project => gather.by_name(|entry| entry.project, "(unknown)"),
-        By::Model => gather.by_name(|entry| entry.model, "(unknown)"),
-        By::Agent => gather.by_name(|entry| entry.agent, "(unknown)"),
-        By::Subagent => gather.by_name(|entry| entry.subagent, "(main)"),
-        By::Tool => tools::gather(&mut gather),
-        By::Block => blocks::gather(&mut gather),
-    }
-    if question.by != By::Tool {
-        gather.add_up();
-    }
-    rows::rows(gather, question)
+    let mut gather = Gather::new(question);
+    ledger.entries.iter().for_each(|entry| gather.add(ledger, entry));
+    gather.close(ledger)
 }
 
-/// Replies that are being put together.
+/// Replies that are being put together, one after the other.
 pub struct Gather<'a> {
-    pub ledger: &'a Ledger,
-    pub costs: Costs<'a>,
-    pub groups: Vec<Group>,
-    pub total: Group,
+    question: &'a Question<'a>,
+    way: Way<'a>,
+    costs: Costs<'a>,
+    groups: Vec<Group>,
+    total: Group,
+}
+
+/// How the group of a reply is found.
+enum Way<'a> {
+    Time(Calendar<'a>),
+    Name {
+        of: fn(&Entry) -> Name,
+        unknown: &'static str,
+        places: Places,
+    },
+    Tool(Tools),
+    /// Only once all are there.
+    Block(Vec<Entry>),
 }
 
 /// Some replies: sums by model, and whose they are.
@@ -68,60 +65,86 @@ pub struct Group {
     pub agents: Vec<Name>,
 }
 
-impl Gather<'_> {
-    fn by_time(&mut self, calendar: &mut Calendar<'_>) {
-        for entry in &self.ledger.entries {
-            let period = calendar.period(entry.at);
-            // The calendar numbers its periods as they come up.
-            if period == self.groups.len() {
-                self.groups.push(Group::new(calendar.key(period)));
+impl<'a> Gather<'a> {
+    /// None yet.
+    pub fn new(question: &'a Question<'a>) -> Self {
+        let name = |of, unknown| Way::Name { of, unknown, places: Places::default() };
+        let way = match question.by {
+            By::Day | By::Week | By::Month => Way::Time(Calendar::new(question.by, question.zone)),
+            By::Session => name(|entry| entry.session, "(unknown)"),
+            By::Project => name(|entry| entry.project, "(unknown)"),
+            By::Model => name(|entry| entry.model, "(unknown)"),
+            By::Agent => name(|entry| entry.agent, "(unknown)"),
+            By::Subagent => name(|entry| entry.subagent, "(main)"),
+            By::Tool => Way::Tool(Tools::default()),
+            By::Block => Way::Block(Vec::new()),
+        };
+        let costs = Costs::new(question.prices);
+        Self { question, way, costs, groups: Vec::new(), total: Group::new(Key::Total) }
+    }
+
+    /// One more, with a ledger that has its names.
+    pub fn add(&mut self, ledger: &Ledger, entry: &Entry) {
+        let place = match &mut self.way {
+            Way::Time(calendar) => {
+                let period = calendar.period(entry.at);
+                // The calendar numbers its periods as they come up.
+                if period == self.groups.len() {
+                    self.groups.push(Group::new(calendar.key(period)));
+                }
+                period
             }
-            self.add(period, entry);
-        }
+            Way::Name { of, unknown, places } => places.of(of(entry), unknown, &mut self.groups),
+            Way::Tool(tools) => {
+                let sums = self.costs.of(ledger, entry);
+                return tools.add(ledger, entry, &sums, &mut self.groups, &mut self.total);
+            }
+            Way::Block(entries) => return entries.push(*entry),
+        };
+        self.add_to(place, ledger, entry);
     }
 
-    fn by_name(&mut self, name: fn(&Entry) -> Name, unknown: &'static str) {
-        let mut places = Places::new(self.ledger);
-        for entry in &self.ledger.entries {
-            let place = places.of(name(entry), unknown, &mut self.groups);
-            self.add(place, entry);
-        }
-    }
-
-    /// The total is that of the groups, where a reply is in one of them.
-    fn add_up(&mut self) {
-        for group in &self.groups {
-            group.models.iter().for_each(|(model, sums)| self.total.add_model(*model, sums));
-            group.agents.iter().for_each(|agent| self.total.add_agent(*agent));
-        }
-    }
-
-    /// Adds a whole reply to a group.
-    pub fn add(&mut self, place: usize, entry: &Entry) {
-        let sums = self.costs.of(entry);
+    fn add_to(&mut self, place: usize, ledger: &Ledger, entry: &Entry) {
+        let sums = self.costs.of(ledger, entry);
         if let Some(group) = self.groups.get_mut(place) {
             group.add(entry, &sums);
         }
     }
+
+    /// All were there: gives their rows.
+    pub fn close(mut self, ledger: &Ledger) -> Usage {
+        if let Way::Block(entries) = &mut self.way {
+            let entries = std::mem::take(entries);
+            for (block, start, entry) in blocks::blocks(&entries) {
+                if block == self.groups.len() {
+                    self.groups.push(Group::new(Key::Block(start)));
+                }
+                self.add_to(block, ledger, entry);
+            }
+        }
+        // Where a reply is in one group, the total is that of the groups.
+        if !matches!(self.way, Way::Tool(_)) {
+            for group in &self.groups {
+                group.models.iter().for_each(|(model, sums)| self.total.add_model(*model, sums));
+                group.agents.iter().for_each(|agent| self.total.add_agent(*agent));
+            }
+        }
+        rows::rows(self.groups, self.total, ledger, self.question)
+    }
 }
 
 /// Which group a name has.
-pub struct Places(Vec<usize>);
+#[derive(Default)]
+pub struct Places(ByName<usize>);
 
 impl Places {
-    pub fn new(ledger: &Ledger) -> Self {
-        Self(vec![usize::MAX; ledger.names.len()])
-    }
-
     /// The group of a name; a new one if it has none.
     pub fn of(&mut self, name: Name, unknown: &'static str, groups: &mut Vec<Group>) -> usize {
-        // The first name is the empty one.
-        let Some(place) = self.0.get_mut(name.0 as usize) else { return usize::MAX };
-        if *place == usize::MAX {
-            *place = groups.len();
+        *self.0.or_insert_with(name, || {
+            // The first name is the empty one.
             groups.push(Group::new(if name.0 == 0 { Key::Word(unknown) } else { Key::Name(name) }));
-        }
-        *place
+            groups.len() - 1
+        })
     }
 }
 

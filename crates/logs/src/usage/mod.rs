@@ -1,8 +1,9 @@
 //! What was used and what it cost, of a [`Ledger`](crate::Ledger): pure sums, whoever asks for them. Each reply is in it
 //! once; these functions only put replies together.
 //!
-//! [`usage`] is the front door: it gives a [`Usage`] with a [`Row`] for each day, model, tool and so on ([`By`]), which
-//! is what servers send too. [`Prices`] says what tokens cost.
+//! [`usage`] is the front door, or [`Library::usage`](crate::Library::usage) where it is asked of an index: it gives a
+//! [`Usage`] with a [`Row`] for each day, model, tool and so on ([`By`]), which is what servers send too. [`Prices`] says
+//! what tokens cost.
 
 mod blocks;
 mod by;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use by::By;
 pub use csv::csv;
+pub(crate) use gather::Gather;
 pub use gather::{Question, usage};
 pub use order::Order;
 pub use prices::{BadPrices, Prices};

@@ -4,7 +4,7 @@ use switchboard_event::Timestamp;
 
 use super::{
     By, Model, Order, Question, Row, Unpriced, Usage, blocks,
-    gather::{Gather, Group},
+    gather::Group,
     sums::{Sums, dollars},
 };
 use crate::{Ledger, Name};
@@ -24,8 +24,7 @@ pub enum Key {
 }
 
 /// The rows of what was gathered.
-pub fn rows(gather: Gather<'_>, question: &Question<'_>) -> Usage {
-    let Gather { ledger, mut total, groups, .. } = gather;
+pub fn rows(groups: Vec<Group>, mut total: Group, ledger: &Ledger, question: &Question<'_>) -> Usage {
     let mut rows: Vec<Row> = groups.into_iter().map(|group| row(group, ledger, question)).collect();
     let order = if question.by.is_time() { Order::Key } else { Order::Cost };
     order.sort(&mut rows);

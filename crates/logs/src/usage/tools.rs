@@ -2,30 +2,35 @@
 //! that the rows add up to the total. A reply without a call is an answer.
 
 use super::{
-    gather::{Gather, Places},
+    gather::{Group, Places},
     sums::Sums,
 };
-use crate::{Ledger, Name};
+use crate::{Entry, Ledger, Name};
 
 /// The row of replies that called nothing.
 const ANSWER: &str = "(answer)";
 
 /// Puts replies together by the tools that they called.
-pub fn gather(gather: &mut Gather<'_>) {
-    let ledger: &Ledger = gather.ledger;
-    let (mut places, mut calls) = (Places::new(ledger), Calls::default());
-    for entry in &ledger.entries {
+#[derive(Default)]
+pub struct Tools {
+    places: Places,
+    calls: Calls,
+}
+
+impl Tools {
+    /// Adds a reply to the groups of its tools, and to the total.
+    pub fn add(&mut self, ledger: &Ledger, entry: &Entry, sums: &Sums, groups: &mut Vec<Group>, total: &mut Group) {
+        let Self { places, calls } = self;
         calls.count(ledger.tools.get(entry.tools as usize).map_or(&[], Vec::as_slice));
-        let sums = gather.costs.of(entry);
-        gather.total.add(entry, &Sums { calls: calls.all, ..sums });
+        total.add(entry, &Sums { calls: calls.all, ..*sums });
         if calls.all == 0 {
-            let place = places.of(Name::default(), ANSWER, &mut gather.groups);
-            gather.groups.get_mut(place).into_iter().for_each(|group| group.add(entry, &sums));
+            let place = places.of(Name::default(), ANSWER, groups);
+            groups.get_mut(place).into_iter().for_each(|group| group.add(entry, sums));
         }
         for (number, (tool, count)) in calls.tools.iter().enumerate() {
-            let place = places.of(*tool, ANSWER, &mut gather.groups);
+            let place = places.of(*tool, ANSWER, groups);
             let part = sums.part(calls.all, *count, number == 0);
-            gather.groups.get_mut(place).into_iter().for_each(|group| group.add(entry, &part));
+            groups.get_mut(place).into_iter().for_each(|group| group.add(entry, &part));
         }
     }
 }

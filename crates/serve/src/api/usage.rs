@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use switchboard_logs::{
     Filter,
-    usage::{By, Order, Question, Usage, csv, usage},
+    usage::{By, Order, Question, Usage, csv},
 };
 
 use super::{
@@ -98,7 +98,7 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
             let filter = Filter { session: session.map(|session| session.id), ..wanted };
             let prices = library.prices()?;
             let question = Question { by, zone: &zone, now, prices: &prices, breakdown };
-            let mut used = usage(&library.ledger(&filter)?, &question);
+            let mut used = library.usage(&filter, &question)?;
             if let Some(order) = order {
                 order.sort(&mut used.rows);
             }

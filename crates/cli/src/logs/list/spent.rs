@@ -21,14 +21,13 @@ pub struct Used {
 impl Spent {
     /// Of all sessions of a library.
     pub fn of(library: &Library) -> Result<Self, Failure> {
-        let ledger = library.ledger(&Filter::default())?;
         let mut sums: HashMap<_, Used> = HashMap::new();
-        for entry in &ledger.entries {
+        let ledger = library.replies(&Filter::default(), |_, entry| {
             let used = sums.entry((entry.agent, entry.session, entry.machine)).or_default();
             let figures = [entry.input, entry.output, entry.cache_read, entry.cache_write, entry.cache_write_1h];
             used.tokens = figures.iter().fold(used.tokens, |sum, figure| sum.saturating_add(*figure));
             used.cost_usd = entry.cost_usd.map(|cost| cost + used.cost_usd.unwrap_or_default()).or(used.cost_usd);
-        }
+        })?;
         let name = |name| ledger.name(name).to_owned();
         let named = sums.into_iter().map(|((a, s, m), used)| ((name(a), name(s), name(m)), used));
         Ok(Self(named.collect()))

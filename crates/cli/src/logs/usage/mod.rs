@@ -16,7 +16,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use switchboard_agents::Depth;
-use switchboard_logs::usage::{self, By, Order, Question, Row, csv};
+use switchboard_logs::usage::{By, Order, Question, Row, csv};
 
 use super::{
     filter::{self, Only},
@@ -80,10 +80,9 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
     let prices = prices::prices(args.prices.as_deref(), &place.data()?)?;
-    let (_, report, ledger) =
-        place.ask(Depth::Tokens, |library| Ok(library.ledger(&filter::resolve(wanted.clone(), library)?)?))?;
     let question = Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
-    let mut usage = usage::usage(&ledger, &question);
+    let (_, report, mut usage) = place
+        .ask(Depth::Tokens, |library| Ok(library.usage(&filter::resolve(wanted.clone(), library)?, &question)?))?;
     let more = args.arrange(&mut usage.rows);
     let terminal = Terminal::new();
     let mut text = match (args.json, args.csv, &args.chart) {

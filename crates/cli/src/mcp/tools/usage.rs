@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_logs::usage::{By, Question, usage as gathered};
+use switchboard_logs::usage::{By, Question};
 
 use super::{Looking, Reply, Said, bad, count, given, schema};
 use crate::{failure::Failure, host, mcp::archive::Archive};
@@ -68,7 +68,7 @@ fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         }
         let (now, prices) = (host::now(), library.prices()?);
         let question = Question { by, zone: &zone, now, prices: &prices, breakdown: false };
-        let mut used = gathered(&library.ledger(&filter)?, &question);
+        let mut used = library.usage(&filter, &question)?;
         let all = used.rows.len();
         if by.is_time() {
             used.rows.drain(..all.saturating_sub(limit));
