@@ -36,7 +36,7 @@ fn linked_zone() -> Option<TimeZone> {
         return None;
     }
     let target = std::fs::read_link(LINK).ok()?;
-    let (_, name) = target.to_str()?.split_once("zoneinfo/")?;
+    let (_, name) = target.to_str()?.rsplit_once("zoneinfo/")?;
     TimeZone::tzif(name, &std::fs::read(LINK).ok()?).ok()
 }
 

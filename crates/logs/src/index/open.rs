@@ -167,12 +167,12 @@ fn make(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Somebody else may have made it in the meantime.
-    let found = usize::try_from(format(&transaction)?).unwrap_or_default();
-    for (statements, step) in STEPS.iter().skip(found) {
+    let found = format(&transaction)?;
+    for (statements, step) in STEPS.iter().skip(usize::try_from(found).unwrap_or_default()) {
         transaction.execute_batch(statements)?;
         step(&transaction)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()?;
-    Ok((connection, FORMAT))
+    Ok((connection, found.max(FORMAT)))
 }

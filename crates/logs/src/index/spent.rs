@@ -1,6 +1,6 @@
 //! What was used, packed: one row of the index has the replies of one stretch of a log. Each reply is known by a hash of
-//! its key. The keys come first, so that those of all logs can be compared without reading anything else; names stand
-//! once a row.
+//! its key. The keys come first, so that those of all logs can be compared without unpacking anything else; names
+//! stand once a row.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ impl Reply {
         self.tokens.iter().take(5).fold(0, |sum, tokens| sum.saturating_add(*tokens))
     }
 
-    /// The same reply in another record of the same log: the larger figures, the earlier time, all calls.
+    /// The same reply in another record: the larger figures, the earlier time, all calls.
     pub fn unite(&mut self, other: Self) {
         if other.total() > self.total() || (other.total() == self.total() && self.model == 0) {
             (self.tokens, self.model) = (other.tokens, if other.model == 0 { self.model } else { other.model });
@@ -218,7 +218,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Makes rows of the format before, where each reply began with its key. One that is damaged stays so.
+/// Brings rows up to this format; in the one before, each reply began with its key. One that is damaged is emptied, which
+/// is damaged too.
 pub fn keys_first(connection: &Connection) -> rusqlite::Result<()> {
     let mut rows = connection.prepare("SELECT id FROM spent")?;
     let rows: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -308,9 +309,9 @@ mod tests {
             old.raw(&reply.key.to_le_bytes());
             old.signed(reply.at - time);
             time = reply.at;
-            [reply.model, reply.cwd, reply.subagent].map(|name| old.number(name.into()));
+            [reply.model, reply.cwd, reply.subagent].into_iter().for_each(|name| old.number(name.into()));
             old.number(u64::from(reply.copied) | u64::from(reply.cost_usd.is_some()) << 1);
-            reply.tokens.map(|tokens| old.number(tokens));
+            reply.tokens.into_iter().for_each(|tokens| old.number(tokens));
             old.raw(&reply.cost_usd.map_or(Vec::new(), |cost| cost.to_le_bytes().to_vec()));
             old.number(reply.tools.len() as u64);
             for (id, name) in reply.tools {

@@ -22,6 +22,9 @@ use crate::{
 
 type Quick = foldhash::fast::FixedState;
 
+/// All replies there are, packed.
+const ALL: &str = "SELECT unit, packed FROM spent";
+
 impl Library {
     /// What was used, put together as asked for.
     ///
@@ -44,10 +47,10 @@ impl Library {
     }
 
     /// Gives each reply once to `each`, with a ledger that has the names so far: there are too many replies to keep them
-    /// for nothing. The ledger has all names at the end.
+    /// for nothing. At the end, the ledger has all names and no replies.
     ///
     /// # Errors
-    /// If the index cannot be read.
+    /// If the index cannot be read; some replies may have been given before that was seen.
     pub fn replies(&self, filter: &Filter, each: impl FnMut(&Ledger, &Entry)) -> Result<Ledger, LogsError> {
         let index = self.index();
         let _moment = index.still()?;
@@ -69,10 +72,11 @@ struct Books<'a, F> {
     lists: Lists,
     /// The names and lists so far.
     ledger: Ledger,
-    /// Is told.
+    /// What is given each reply.
     each: F,
-    /// Replies that may lie in several logs.
-    shared: HashMap<u128, Shared, Quick>,
+    /// Replies that may lie in several logs, and where each is among them, by its key.
+    shared: Vec<Shared>,
+    known: HashMap<u128, usize, Quick>,
     matching: &'a Matching,
 }
 
@@ -103,7 +107,8 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
             lists: Lists::default(),
             ledger,
             each,
-            shared: HashMap::default(),
+            shared: Vec::new(),
+            known: HashMap::default(),
             matching,
         }
     }
@@ -111,7 +116,7 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
     /// Reads all replies of these logs. Nothing if some are damaged.
     fn read(&mut self, connection: &Connection) -> rusqlite::Result<Option<()>> {
         let Some(several) = self.several(connection)? else { return Ok(None) };
-        let mut rows = connection.prepare_cached("SELECT unit, packed FROM spent")?;
+        let mut rows = connection.prepare_cached(ALL)?;
         let mut rows = rows.query([])?;
         let (mut reply, mut numbers) = (Reply::default(), Vec::new());
         while let Some(row) = rows.next()? {
@@ -138,7 +143,7 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
 
     /// Parts of the keys that are there more than once, and perhaps of a few others. Nothing if some are damaged.
     fn several(&self, connection: &Connection) -> rusqlite::Result<Option<HashSet<u32, Quick>>> {
-        let mut rows = connection.prepare_cached("SELECT unit, packed FROM spent")?;
+        let mut rows = connection.prepare_cached(ALL)?;
         let mut rows = rows.query([])?;
         let mut parts: Vec<u32> = Vec::new();
         while let Some(row) = rows.next()? {
@@ -163,12 +168,15 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
     /// A reply that another log may have, too.
     fn share(&mut self, rank: u32, reply: &Reply) {
         let place = Place { copied: reply.copied, at: reply.at, rank };
-        match self.shared.get_mut(&reply.key) {
+        match self.known.get(&reply.key).and_then(|&at| self.shared.get_mut(at)) {
             Some(known) => {
                 known.places.push(place);
                 known.reply.unite(reply.clone());
             }
-            None => drop(self.shared.insert(reply.key, Shared { reply: reply.clone(), places: vec![place] })),
+            None => {
+                self.known.insert(reply.key, self.shared.len());
+                self.shared.push(Shared { reply: reply.clone(), places: vec![place] });
+            }
         }
     }
 
@@ -176,16 +184,17 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
     /// copied from; then it is of the session that went on first, or has nothing but what others have, too: a session
     /// that was copied was there before the copy went on.
     fn settle(&mut self) {
-        let (alone, shared): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.shared).into_values().partition(|shared| shared.places.len() == 1);
-        for Shared { reply, places } in alone {
-            places.iter().for_each(|place| self.own(place.rank, &reply));
+        let shared = std::mem::take(&mut self.shared);
+        for Shared { reply, places } in &shared {
+            if let [place] = places.as_slice() {
+                self.own(place.rank, reply);
+            }
         }
-        for Shared { reply, places } in shared {
+        for Shared { reply, places } in shared.iter().filter(|shared| shared.places.len() > 1) {
             let went_on = |rank: u32| self.owners.get(rank as usize).map(|owner| owner.went_on);
             let first = places.iter().min_by_key(|place| (place.copied, place.at, went_on(place.rank), place.rank));
             if let Some(rank) = first.map(|place| place.rank) {
-                self.tell(rank, &reply);
+                self.tell(rank, reply);
             }
         }
     }
@@ -344,14 +353,14 @@ mod tests {
 
     use crate::{Filter, Library, Setup, index::spent::Replies};
 
-    /// A log of another machine with one reply, that has this key.
+    /// A log of another machine with a reply that has this key.
     fn add(library: &Library, unit: i64, key: u128, at: i64) {
         let mut replies = Replies::default();
         replies.add(&Spent { at: Timestamp::from_micros(at), output: 10, ..Spent::default() }, 0);
         let mut row = replies.take();
         // Their number comes first, then the keys.
         row[1..17].copy_from_slice(&key.to_le_bytes());
-        let log = "INSERT INTO unit (id, name, agent, machine, path, session, archived, bytes, inode, facts)
+        let log = "INSERT OR IGNORE INTO unit (id, name, agent, machine, path, session, archived, bytes, inode, facts)
                    VALUES (?1, 'log' || ?1, 'a', 'm', 'log' || ?1, 's' || ?1, 0, 0, 0, '{}')";
         let index = library.index();
         index.connection.execute(log, [unit]).unwrap();
@@ -363,8 +372,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_owned();
         let library = Library::open(Setup { data, homes: Vec::new(), alone: false, keep: false, own: None }).unwrap();
-        // Two that only look alike, and one that lies in two logs.
-        for (unit, key, at) in [(1, 7 << 64 | 5, 100), (2, 8 << 64 | 5, 200), (3, 9, 400), (4, 9, 300)] {
+        // Two that only look alike, and one that lies in two logs: in that which went on first it belongs to.
+        for (unit, key, at) in [(1, 7 << 64 | 5, 200), (2, 8 << 64 | 5, 100), (1, 9, 50), (2, 9, 50)] {
             add(&library, unit, key, at);
         }
         let ledger = library.ledger(&Filter::default()).unwrap();
@@ -374,6 +383,6 @@ mod tests {
             .map(|entry| (ledger.name(entry.session), entry.at.as_micros(), entry.output))
             .collect();
         got.sort_unstable();
-        assert_eq!(got, [("s1", 100, 10), ("s2", 200, 10), ("s4", 300, 10)]);
+        assert_eq!(got, [("s1", 200, 10), ("s2", 50, 10), ("s2", 100, 10)]);
     }
 }

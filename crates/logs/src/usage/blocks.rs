@@ -1,34 +1,40 @@
 //! Stretches of five hours, as limits of subscriptions count them: one begins at the full hour of the first reply, and
 //! the next with the first reply that comes when it is over.
 
+use std::collections::HashMap;
+
 use switchboard_event::Timestamp;
 
 use super::{
+    gather::Group,
     row::{Block, BurnRate, Projection},
+    rows::Key,
     sums::{Sums, dollars},
 };
-use crate::Entry;
 
 const HOUR: i64 = 3_600_000_000;
 
 /// How long a block is, in microseconds.
 const LENGTH: i64 = 5 * HOUR;
 
-/// Replies in the order of time, each with the number and the beginning of its block.
-pub fn blocks(entries: &[Entry]) -> impl Iterator<Item = (usize, i64, &Entry)> {
-    // Numbers are sorted faster than replies.
-    let mut times: Vec<(i64, usize)> =
-        entries.iter().enumerate().map(|(number, entry)| (entry.at.as_micros(), number)).collect();
-    times.sort_unstable();
-    let mut block: Option<(usize, i64)> = None;
-    times.into_iter().filter_map(move |(at, number)| {
-        let (count, start) = match block {
-            Some((count, start)) if at < start + LENGTH => (count, start),
-            before => (before.map_or(0, |(count, _)| count + 1), at - at.rem_euclid(HOUR)),
-        };
-        block = Some((count, start));
-        entries.get(number).map(|entry| (count, start, entry))
-    })
+/// The full hour that a moment lies in.
+pub fn hour(at: Timestamp) -> i64 {
+    at.as_micros() - at.as_micros().rem_euclid(HOUR)
+}
+
+/// Makes blocks of hours, whose groups lie in these places.
+pub fn of_hours(places: &HashMap<i64, usize>, hours: &[Group]) -> Vec<Group> {
+    let mut places: Vec<_> = places.iter().collect();
+    places.sort_unstable();
+    let (mut blocks, mut end): (Vec<Group>, i64) = (Vec::new(), i64::MIN);
+    for (hour, place) in places {
+        if *hour >= end {
+            end = hour + LENGTH;
+            blocks.push(Group::new(Key::Block(*hour)));
+        }
+        blocks.last_mut().zip(hours.get(*place)).into_iter().for_each(|(block, hour)| block.add_all(hour));
+    }
+    blocks
 }
 
 /// What is to be said of a block beside its sums. The rate is that of the time since its first reply; where that is

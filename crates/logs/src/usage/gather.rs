@@ -1,5 +1,7 @@
 //! Puts replies together, one after the other.
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 use switchboard_event::Timestamp;
 
@@ -54,8 +56,8 @@ enum Way<'a> {
         places: Places,
     },
     Tool(Tools),
-    /// Only once all are there.
-    Block(Vec<Entry>),
+    /// By the hour: all replies of an hour are in one block, but which is known only once all are there.
+    Hour(HashMap<i64, usize>),
 }
 
 /// Some replies: sums by model, and whose they are.
@@ -77,7 +79,7 @@ impl<'a> Gather<'a> {
             By::Agent => name(|entry| entry.agent, "(unknown)"),
             By::Subagent => name(|entry| entry.subagent, "(main)"),
             By::Tool => Way::Tool(Tools::default()),
-            By::Block => Way::Block(Vec::new()),
+            By::Block => Way::Hour(HashMap::new()),
         };
         let costs = Costs::new(question.prices);
         Self { question, way, costs, groups: Vec::new(), total: Group::new(Key::Total) }
@@ -99,12 +101,14 @@ impl<'a> Gather<'a> {
                 let sums = self.costs.of(ledger, entry);
                 return tools.add(ledger, entry, &sums, &mut self.groups, &mut self.total);
             }
-            Way::Block(entries) => return entries.push(*entry),
+            Way::Hour(places) => {
+                let hour = blocks::hour(entry.at);
+                *places.entry(hour).or_insert_with(|| {
+                    self.groups.push(Group::new(Key::Block(hour)));
+                    self.groups.len() - 1
+                })
+            }
         };
-        self.add_to(place, ledger, entry);
-    }
-
-    fn add_to(&mut self, place: usize, ledger: &Ledger, entry: &Entry) {
         let sums = self.costs.of(ledger, entry);
         if let Some(group) = self.groups.get_mut(place) {
             group.add(entry, &sums);
@@ -113,21 +117,12 @@ impl<'a> Gather<'a> {
 
     /// All were there: gives their rows.
     pub fn close(mut self, ledger: &Ledger) -> Usage {
-        if let Way::Block(entries) = &mut self.way {
-            let entries = std::mem::take(entries);
-            for (block, start, entry) in blocks::blocks(&entries) {
-                if block == self.groups.len() {
-                    self.groups.push(Group::new(Key::Block(start)));
-                }
-                self.add_to(block, ledger, entry);
-            }
+        if let Way::Hour(places) = &self.way {
+            self.groups = blocks::of_hours(places, &self.groups);
         }
         // Where a reply is in one group, the total is that of the groups.
         if !matches!(self.way, Way::Tool(_)) {
-            for group in &self.groups {
-                group.models.iter().for_each(|(model, sums)| self.total.add_model(*model, sums));
-                group.agents.iter().for_each(|agent| self.total.add_agent(*agent));
-            }
+            self.groups.iter().for_each(|group| self.total.add_all(group));
         }
         rows::rows(self.groups, self.total, ledger, self.question)
     }
@@ -156,6 +151,12 @@ impl Group {
     pub fn add(&mut self, entry: &Entry, sums: &Sums) {
         self.add_model(entry.model, sums);
         self.add_agent(entry.agent);
+    }
+
+    /// Adds all of another group.
+    pub fn add_all(&mut self, other: &Self) {
+        other.models.iter().for_each(|(model, sums)| self.add_model(*model, sums));
+        other.agents.iter().for_each(|agent| self.add_agent(*agent));
     }
 
     fn add_model(&mut self, model: Name, sums: &Sums) {

@@ -80,9 +80,11 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
     let prices = prices::prices(args.prices.as_deref(), &place.data()?)?;
-    let question = Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
+    let question =
+        || Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
     let (_, report, mut usage) = place
-        .ask(Depth::Tokens, |library| Ok(library.usage(&filter::resolve(wanted.clone(), library)?, &question)?))?;
+        .ask(Depth::Tokens, |library| Ok(library.usage(&filter::resolve(wanted.clone(), library)?, &question())?))?;
+    let question = question();
     let more = args.arrange(&mut usage.rows);
     let terminal = Terminal::new();
     let mut text = match (args.json, args.csv, &args.chart) {
