@@ -39,7 +39,7 @@ pub fn run(args: &Browser) -> anyhow::Result<()> {
 
 /// All scenarios, as a step of testing.
 pub fn all() -> anyhow::Result<Outcome> {
-    scenarios(&Scenarios::all())
+    scenarios(&Scenarios::all(2))
 }
 
 fn scenarios(which: &Scenarios) -> anyhow::Result<Outcome> {

@@ -17,9 +17,9 @@ pub struct Scenarios {
 }
 
 impl Scenarios {
-    /// All of them.
-    pub fn all() -> Self {
-        Self { only: String::new(), jobs: 2 }
+    /// All of them, so many at a time.
+    pub fn all(jobs: usize) -> Self {
+        Self { only: String::new(), jobs }
     }
 
     /// The words that tell a program.

@@ -1,9 +1,11 @@
 //! `test`: everything that must hold.
 
+use std::thread;
+
 use clap::Args;
 
 use crate::{
-    browser, live,
+    browser, clis, live,
     load::{self, Build},
     place::built,
     process::{build, cargo, is_there, output, program, run as run_program, testkit},
@@ -35,9 +37,13 @@ pub fn run(_: &Test) -> anyhow::Result<()> {
     steps::run(STEPS)
 }
 
-/// The test kit among them: fake agents are started from it, and cargo builds it for its own tests only.
+/// The test kit among them: fake agents are started from it, and cargo builds it for its own tests only. Meanwhile the
+/// real agents are downloaded; if that fails, the step that needs them tries again and says why.
 fn built_all() -> anyhow::Result<Outcome> {
-    build().map(|()| Outcome::Passed)
+    thread::scope(|scope| {
+        scope.spawn(clis::folder);
+        build().map(|()| Outcome::Passed)
+    })
 }
 
 /// With nextest where it is installed: it runs slow tests side by side.
