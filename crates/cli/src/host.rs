@@ -30,6 +30,7 @@ pub fn zone() -> TimeZone {
 
 /// The zone that the system's link leads to. It is read here, since `TimeZone::system` lists the whole database of zones
 /// first, which takes longer than many a question.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 fn linked_zone() -> Option<TimeZone> {
     const LINK: &str = "/etc/localtime";
     if std::env::var_os("TZ").is_some() {
