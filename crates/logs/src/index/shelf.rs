@@ -35,7 +35,7 @@ pub fn look(
     wanted: impl Fn(i64) -> bool,
     mut each: impl FnMut(Candidate, &dyn Fn(usize) -> bool),
 ) -> rusqlite::Result<()> {
-    let mut rows = connection.prepare_cached("SELECT block, unit, drawers FROM words WHERE shelf IS NULL")?;
+    let mut rows = connection.prepare_cached("SELECT block, unit, lanes FROM words WHERE shelf IS NULL")?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
         let (candidate, whole) = (Candidate { block: row.get(0)?, unit: row.get(1)?, shelf: None }, row.get_ref(2)?);
@@ -148,7 +148,7 @@ pub fn insert(
     filter: &[u8],
 ) -> rusqlite::Result<()> {
     let mut insert =
-        connection.prepare_cached("INSERT INTO words (block, unit, drawers, shelf) VALUES (?1, ?2, ?3, ?4)")?;
+        connection.prepare_cached("INSERT INTO words (block, unit, lanes, shelf) VALUES (?1, ?2, ?3, ?4)")?;
     match shelf {
         Some(shelf) => {
             shelf.add(block, unit, filter::drawers(filter));
@@ -187,14 +187,14 @@ fn put_up(
     connection: &Connection,
     mut filter: impl FnMut(i64, Vec<u8>) -> rusqlite::Result<Vec<u8>>,
 ) -> rusqlite::Result<usize> {
-    let mut rows = connection.prepare_cached("SELECT block, unit, drawers FROM words WHERE shelf IS NULL LIMIT ?1")?;
+    let mut rows = connection.prepare_cached("SELECT block, unit, lanes FROM words WHERE shelf IS NULL LIMIT ?1")?;
     let loose = rows.query_map([MOST_LOOSE * 2], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let loose: Vec<(i64, i64, Vec<u8>)> = loose.collect::<Result<_, _>>()?;
     let count = loose.len();
     let mut shelf = Shelf::new(connection)?;
     for (block, unit, old) in loose {
         shelf.add(block, unit, filter::drawers(&filter(block, old)?));
-        let mut moved = connection.prepare_cached("UPDATE words SET shelf = ?1, drawers = x'' WHERE block = ?2")?;
+        let mut moved = connection.prepare_cached("UPDATE words SET shelf = ?1, lanes = x'' WHERE block = ?2")?;
         moved.execute([shelf.id, block])?;
     }
     shelf.write(connection)?;
@@ -397,24 +397,41 @@ mod tests {
 
     #[test]
     fn filters_of_an_earlier_format_are_made_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let old = Connection::open(folder.path().join(Index::FILE)).unwrap();
-        old.execute_batch(include_str!("schema.sql")).unwrap();
-        old.execute_batch(include_str!("format2.sql")).unwrap();
-        old.execute_batch("BEGIN").unwrap();
-        for (number, text) in texts(0, 3000).enumerate() {
-            let stored = Press::default().store(&block(&text)).unwrap();
-            old.execute("INSERT INTO text VALUES (?1, ?2)", params![number, stored.text]).unwrap();
-            old.execute("INSERT INTO words VALUES (?1, 1, x'0102')", [number]).unwrap();
+        let steps = [
+            include_str!("schema.sql"),
+            include_str!("format2.sql"),
+            include_str!("format3.sql"),
+            include_str!("format4.sql"),
+        ];
+        for format in 2..=steps.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let old = Connection::open(folder.path().join(Index::FILE)).unwrap();
+            steps.iter().take(format).for_each(|step| old.execute_batch(step).unwrap());
+            old.execute_batch("BEGIN").unwrap();
+            for (number, text) in texts(0, 3000).enumerate() {
+                let stored = Press::default().store(&block(&text)).unwrap();
+                old.execute("INSERT INTO text VALUES (?1, ?2)", params![number, stored.text]).unwrap();
+                let filter = if format == 2 { "filter" } else { "drawers" };
+                let insert = format!("INSERT INTO words (block, unit, {filter}) VALUES (?1, 1, x'0102')");
+                old.execute(&insert, [number]).unwrap();
+            }
+            if format > 2 {
+                old.execute_batch(
+                    "UPDATE words SET shelf = 1 WHERE block < 1000;
+                     INSERT INTO shelf VALUES (1, x'', 1000, 1000); INSERT INTO drawer VALUES (64, x'0102');",
+                )
+                .unwrap();
+            }
+            old.execute("UPDATE text SET passages = x'00' WHERE block = 7", []).unwrap();
+            old.pragma_update(None, "user_version", format as i64).unwrap();
+            old.execute_batch("COMMIT").unwrap();
+            drop(old);
+            let index = Index::open(folder.path()).unwrap();
+            assert!([345, 2345].iter().all(|number| with(&index, &format!("word{number}")).contains(number)));
+            // The damaged one is not.
+            assert_eq!(with(&index, "every").len(), 2999, "format {format}");
+            assert_eq!(count(&index, "words WHERE shelf IS NULL"), 0);
+            assert_eq!(count(&index, "drawer"), count(&index, "shelf") * super::DRAWERS);
         }
-        old.execute("UPDATE text SET passages = x'00' WHERE block = 7", []).unwrap();
-        old.pragma_update(None, "user_version", 2).unwrap();
-        old.execute_batch("COMMIT").unwrap();
-        drop(old);
-        let index = Index::open(folder.path()).unwrap();
-        assert!(with(&index, "word2345").contains(&2345));
-        // The damaged one is not.
-        assert_eq!(with(&index, "every").len(), 2999);
-        assert_eq!(count(&index, "words WHERE shelf IS NULL"), 0);
     }
 }

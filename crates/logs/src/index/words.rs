@@ -134,33 +134,51 @@ fn part(character: char) -> Part {
     }
 }
 
-/// The hash of a word that stands at a place, whatever its case: eight bytes at a time, since there are very many words.
-/// It is never 0.
+/// The hash of a word that stands at a place, whatever its case: sixteen bytes at a time, since there are very many words
+/// and few are longer.
 fn hash(bytes: &[u8], begin: usize, end: usize) -> u64 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (mut state, mut at) = (0, begin);
+    loop {
+        let [first, second] = sixteen(bytes, at);
+        let [of_first, of_second] = PARTS[(end - at).min(16)];
+        state = (state ^ first & of_first).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ state >> 32 ^ second & of_second).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        state ^= state >> 32;
+        at += 16;
+        if at >= end {
+            return state;
+        }
+    }
+}
+
+/// The bytes from a place on, whatever their case; anything where there are none.
+fn sixteen(bytes: &[u8], at: usize) -> [u64; 2] {
     // Of ASCII letters, this bit is all that the case changes; digits have it. Other characters are folded already.
     const FOLD: u64 = 0x2020_2020_2020_2020;
     const OTHER: u64 = 0x8080_8080_8080_8080;
-    let mut state = (end - begin) as u64;
-    for at in (begin..end).step_by(8) {
-        let piece = eight(bytes, at);
-        let piece = piece | FOLD & !((piece & OTHER) >> 2);
-        let piece = if end - at < 8 { piece & !(u64::MAX << ((end - at) * 8)) } else { piece };
-        state = (state ^ piece).wrapping_mul(MIX);
-        state ^= state >> 29;
-    }
-    state = state.wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (state ^ (state >> 32)).max(1)
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut padded = [0; 16];
+    let piece = rest.first_chunk().unwrap_or_else(|| {
+        padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        &padded
+    });
+    let whole = u128::from_le_bytes(*piece);
+    #[expect(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
+    let halves = [whole as u64, (whole >> 64) as u64];
+    halves.map(|half| half | FOLD & !((half & OTHER) >> 2))
 }
 
-/// The eight bytes from a place on; zeros where there are none.
-fn eight(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.first_chunk().map_or_else(
-        || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        |word| u64::from_le_bytes(*word),
-    )
-}
+/// Which of sixteen bytes belong to a word, by how many do. A word has no zeros, so its length need not be hashed.
+const PARTS: [[u64; 2]; 17] = {
+    let mut parts = [[0; 2]; 17];
+    let mut count = 0;
+    while count < 16 {
+        parts[count + 1] = parts[count];
+        parts[count + 1][count / 8] |= 0xff << (count % 8 * 8);
+        count += 1;
+    }
+    parts
+};
 
 #[cfg(test)]
 mod tests {
