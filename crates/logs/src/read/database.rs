@@ -14,6 +14,8 @@ use std::{
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
 use switchboard_agents::{Depth, Json, Queries, Rows};
 
+use super::{FETCHED_OF_DATABASE, fetch_part};
+
 /// How long to wait for an agent that holds its database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -30,6 +32,7 @@ pub struct Database {
 /// # Errors
 /// If it cannot be read.
 pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, String)>> {
+    fetch_part(path, 0, FETCHED_OF_DATABASE);
     let read = || Database::open(path)?.sessions(queries);
     // Somebody has just opened it: now it can be seen that somebody has.
     read().or_else(|error| if error.kind() == io::ErrorKind::ResourceBusy { read() } else { Err(error) })

@@ -56,11 +56,18 @@ pub fn records(
 /// How much of a file is fetched before it is read: reading in order does the rest.
 const FETCHED: u64 = 8 << 20;
 
-/// Has the system fetch a file that will be read soon, from a place on. That is only a hint: what is wrong with the file
-/// is seen when it is read.
+/// How much of a database, which is read in no order.
+const FETCHED_OF_DATABASE: u64 = 64 << 20;
+
+/// Has the system fetch a file that will be read soon, from a place on.
 pub fn fetch(path: &Path, from: u64) {
+    fetch_part(path, from, FETCHED);
+}
+
+/// That is only a hint: what is wrong with the file is seen when it is read.
+fn fetch_part(path: &Path, from: u64, bytes: u64) {
     if let Ok(file) = File::open(path) {
-        fadvise(&file, from, NonZeroU64::new(FETCHED), Advice::WillNeed).ok();
+        fadvise(&file, from, NonZeroU64::new(bytes), Advice::WillNeed).ok();
     }
 }
 

@@ -3,9 +3,12 @@
 use std::{
     collections::HashMap,
     fs::Metadata,
-    io,
+    io, iter,
     os::unix::fs::MetadataExt as _,
+    panic::resume_unwind,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
 };
 
 use switchboard_agents::{Form, LogFile, Queries};
@@ -58,33 +61,67 @@ pub struct Blocked {
     pub error: io::Error,
 }
 
-/// All logs of these homes, and what could not be looked through.
+/// All logs of these homes, and what could not be looked through. Several homes are looked through at once: where nothing
+/// is in memory yet, most of it is waiting for the disk.
 pub fn walk(homes: &[Home], lists: &mut Lists) -> (Vec<Seen>, Vec<Blocked>) {
-    let mut walker = Walker { seen: Vec::new(), blocked: Vec::new(), lists };
-    for home in homes {
-        let folders = home.logs.folders.iter();
-        for path in folders.flat_map(|folder| inside(&home.folder, folder)) {
-            match path.metadata() {
-                Ok(found) if found.is_file() => walker.file(home, &path, Ok(found)),
-                Ok(found) if found.is_dir() => walker.folder(home, &path, 0),
-                Ok(_) => {}
-                Err(error) => walker.block(home, &path, error),
-            }
-        }
+    let (known, next) = (&*lists, AtomicUsize::new(0));
+    let some = || {
+        let numbers = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let mine = numbers.map_while(|number| Some((number, homes.get(number)?)));
+        mine.map(|(number, home)| (number, Walker::through(home, known).walked)).collect::<Vec<_>>()
+    };
+    let mut walked = thread::scope(|scope| {
+        let others: Vec<_> = (1..homes.len().min(MOST_THREADS)).map(|_| scope.spawn(some)).collect();
+        let join = |other: thread::ScopedJoinHandle<'_, _>| other.join().unwrap_or_else(|panic| resume_unwind(panic));
+        [some()].into_iter().chain(others.into_iter().map(join)).flatten().collect::<Vec<_>>()
+    });
+    // Whoever was quicker: what lies in several homes is read in the first.
+    walked.sort_by_key(|(number, _)| *number);
+    let (mut seen, mut blocked) = (Vec::new(), Vec::new());
+    for (_, walked) in walked {
+        seen.extend(walked.seen);
+        blocked.extend(walked.blocked);
+        walked.listed.into_iter().for_each(|(path, mark, sessions)| lists.add(&path, mark, sessions));
     }
-    walker.without_twins()
+    (without_twins(seen), blocked)
 }
+
+/// The most threads that look.
+const MOST_THREADS: usize = 4;
 
 /// How deep logs can lie.
 const DEEPEST: usize = 8;
 
 struct Walker<'a> {
-    seen: Vec<Seen>,
-    blocked: Vec<Blocked>,
-    lists: &'a mut Lists,
+    known: &'a Lists,
+    walked: Walked,
 }
 
-impl Walker<'_> {
+/// What was found in a home.
+#[derive(Default)]
+struct Walked {
+    seen: Vec<Seen>,
+    blocked: Vec<Blocked>,
+    /// Databases whose sessions were listed, with what their files were before.
+    listed: Vec<(PathBuf, String, List)>,
+}
+
+impl<'a> Walker<'a> {
+    /// Looks through a home.
+    fn through(home: &Home, known: &'a Lists) -> Self {
+        let mut it = Self { known, walked: Walked::default() };
+        let folders = home.logs.folders.iter();
+        for path in folders.flat_map(|folder| inside(&home.folder, folder)) {
+            match path.metadata() {
+                Ok(found) if found.is_file() => it.file(home, &path, Ok(found)),
+                Ok(found) if found.is_dir() => it.folder(home, &path, 0),
+                Ok(_) => {}
+                Err(error) => it.block(home, &path, error),
+            }
+        }
+        it
+    }
+
     fn folder(&mut self, home: &Home, folder: &Path, depth: usize) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -105,7 +142,7 @@ impl Walker<'_> {
     fn block(&mut self, home: &Home, path: &Path, error: io::Error) {
         // What is gone by now was not there.
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-            self.blocked.push(Blocked { agent: home.logs.agent, path: path.to_owned(), error });
+            self.walked.blocked.push(Blocked { agent: home.logs.agent, path: path.to_owned(), error });
         }
     }
 
@@ -136,11 +173,11 @@ impl Walker<'_> {
     /// The sessions of a database, which is opened only if its files are not what they were.
     fn sessions_of(&mut self, path: &Path, queries: &Queries) -> io::Result<List> {
         let Some(mark) = read::database_mark(path)? else { return read::sessions_of(path, queries) };
-        if let Some(sessions) = self.lists.of(path, &mark) {
+        if let Some(sessions) = self.known.of(path, &mark) {
             return Ok(sessions.clone());
         }
         let sessions = read::sessions_of(path, queries)?;
-        self.lists.add(path, mark, sessions.clone());
+        self.walked.listed.push((path.to_owned(), mark, sessions.clone()));
         Ok(sessions)
     }
 
@@ -160,7 +197,7 @@ impl Walker<'_> {
         };
         // A database is as large as it is; its sessions are not.
         let bytes = if part.is_some() { 0 } else { data.size() };
-        self.seen.push(Seen {
+        self.walked.seen.push(Seen {
             name: format!("{machine}\n{}\n{log}", home.logs.agent),
             agent: home.logs.agent,
             machine: home.machine.clone(),
@@ -172,19 +209,19 @@ impl Walker<'_> {
             seen,
         });
     }
+}
 
-    /// The same log in several files is read where its rank is lowest.
-    fn without_twins(self) -> (Vec<Seen>, Vec<Blocked>) {
-        let rank = |seen: &Seen| seen.file.twin.as_ref().map_or(0, |(_, rank)| *rank);
-        let mut first: HashMap<String, Seen> = HashMap::new();
-        for seen in self.seen {
-            match first.get(&seen.name) {
-                Some(known) if rank(known) <= rank(&seen) => {}
-                _ => drop(first.insert(seen.name.clone(), seen)),
-            }
+/// The same log in several files is read where its rank is lowest.
+fn without_twins(all: Vec<Seen>) -> Vec<Seen> {
+    let rank = |seen: &Seen| seen.file.twin.as_ref().map_or(0, |(_, rank)| *rank);
+    let mut first: HashMap<String, Seen> = HashMap::new();
+    for seen in all {
+        match first.get(&seen.name) {
+            Some(known) if rank(known) <= rank(&seen) => {}
+            _ => drop(first.insert(seen.name.clone(), seen)),
         }
-        let mut seen: Vec<Seen> = first.into_values().collect();
-        seen.sort_by(|a, b| a.name.cmp(&b.name));
-        (seen, self.blocked)
     }
+    let mut seen: Vec<Seen> = first.into_values().collect();
+    seen.sort_by(|a, b| a.name.cmp(&b.name));
+    seen
 }
