@@ -167,22 +167,9 @@ impl<'a> Walk<'a> {
 
     /// Moves over the string here.
     fn string(&mut self) {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at + 1;
-        loop {
-            at = plain::end(bytes, at);
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return;
-                }
-                Some(b'\\') => match bytes.get(at + 1) {
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
-                    Some(b'u') if is_hexadecimal(bytes.get(at + 2..at + 6)) => at += 6,
-                    _ => return self.fail(),
-                },
-                _ => return self.fail(),
-            }
+        match plain::string_end(self.text.as_bytes(), self.at + 1) {
+            Some(end) => self.at = end,
+            None => self.fail(),
         }
     }
 
@@ -220,10 +207,6 @@ impl<'a> Walk<'a> {
         self.broken = true;
         self.at = self.text.len();
     }
-}
-
-fn is_hexadecimal(digits: Option<&[u8]>) -> bool {
-    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// How long the number is that the bytes begin with.

@@ -15,15 +15,15 @@ pub fn each(text: &str, mut word: impl FnMut(u64)) {
         let Classes { inside, other } = classes(rest);
         // Where words begin and end, up to the first character that is not ASCII.
         let plain = other.trailing_zeros();
-        let mut edges = (inside ^ (inside << 1 | u64::from(begun.is_some()))) & below(plain);
-        while edges != 0 {
-            let edge = at + edges.trailing_zeros() as usize;
-            edges &= edges - 1;
-            // Nearly all words are of ASCII, and are hashed as they stand.
-            begun = begun.map_or(Some(edge), |begin| {
-                word(hash(bytes, begin, edge));
-                None
-            });
+        let before = inside << 1 | u64::from(begun.is_some());
+        let (mut begins, mut ends) = (inside & !before & below(plain), !inside & before & below(plain));
+        // Nearly all words are of ASCII, and are hashed as they stand.
+        while ends != 0 {
+            let begin = begun.take().unwrap_or_else(|| at + take_lowest(&mut begins));
+            word(hash(bytes, begin, at + take_lowest(&mut ends)));
+        }
+        if begins != 0 {
+            begun = Some(at + take_lowest(&mut begins));
         }
         at += plain as usize;
         while bytes.get(at).is_some_and(|byte| !byte.is_ascii()) {
@@ -33,6 +33,13 @@ pub fn each(text: &str, mut word: impl FnMut(u64)) {
             return;
         }
     }
+}
+
+/// Takes the lowest bit, and says which it was.
+fn take_lowest(bits: &mut u64) -> usize {
+    let lowest = bits.trailing_zeros() as usize;
+    *bits &= bits.wrapping_sub(1);
+    lowest
 }
 
 /// What the next bytes are: a bit each, the first lowest.

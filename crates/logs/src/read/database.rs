@@ -14,7 +14,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
 use switchboard_agents::{Depth, Json, Queries, Rows};
 
-use super::{FETCHED_OF_DATABASE, fetch_part};
+use super::{FETCHED_OF_DATABASE, fetch_part, on_one_line};
 
 /// How long to wait for an agent that holds its database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -122,12 +122,17 @@ impl Database {
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> io::Result<u64> {
         let snapshot = self.connection.unchecked_transaction().map_err(|error| failed(&error))?;
-        let mut number = 0;
-        let mut give = |record: &str| {
+        let (mut number, mut record) = (0, Vec::new());
+        let mut give = |row: Option<Written<'_, '_>>| {
+            record.clear();
+            if let Some(row) = row {
+                write(&row, depth, &mut record)?;
+            }
             if number >= from {
-                each(number, record.as_bytes());
+                each(number, &record);
             }
             number += 1;
+            Ok(())
         };
         queries.rows.iter().try_for_each(|rows| self.rows(rows, session, depth, &mut give))?;
         drop(snapshot);
@@ -136,13 +141,10 @@ impl Database {
     }
 
     /// Gives rows, and after each of them those that belong to it.
-    fn rows(&self, rows: &Rows, of: &str, depth: Depth, give: &mut dyn FnMut(&str)) -> io::Result<()> {
+    fn rows(&self, rows: &Rows, of: &str, depth: Depth, give: &mut Give<'_>) -> io::Result<()> {
         let all = depth == Depth::All || rows.counting.is_empty();
         self.query(rows.query, Some(of), &mut |row| {
-            match all || counts(rows, row) {
-                true => give(&record(rows, row, depth)?),
-                false => give(""),
-            }
+            give((all || counts(rows, row)).then_some((rows, row)))?;
             if rows.each.is_empty() {
                 return Ok(());
             }
@@ -234,53 +236,55 @@ fn counts(rows: &Rows, row: &Row<'_>) -> bool {
     rows.counting.iter().any(|word| memchr::memmem::find(data, word.as_bytes()).is_some())
 }
 
-/// A row as a record: its columns by their names. What a column named `data` holds is JSON already.
-fn record(rows: &Rows, row: &Row<'_>, depth: Depth) -> io::Result<String> {
-    let mut record = format!("{{\"table\":{},\"row\":{{", quoted(rows.table));
+/// A row, and what it is one of.
+type Written<'a, 'r> = (&'a Rows, &'a Row<'r>);
+
+/// Takes the next row, or nothing where it does not matter.
+type Give<'a> = dyn FnMut(Option<Written<'_, '_>>) -> io::Result<()> + 'a;
+
+/// Writes a row as a record: its columns by their names. What a column named `data` holds is JSON already.
+fn write((rows, row): &Written<'_, '_>, depth: Depth, record: &mut Vec<u8>) -> io::Result<()> {
+    record.extend_from_slice(b"{\"table\":");
+    serde_json::to_writer(&mut *record, rows.table)?;
+    record.extend_from_slice(b",\"row\":{");
     for (number, name) in row.as_ref().column_names().enumerate() {
         if number > 0 {
-            record.push(',');
+            record.push(b',');
         }
-        record.push_str(&quoted(name));
-        record.push(':');
+        serde_json::to_writer(&mut *record, name)?;
+        record.push(b':');
         let value = value(row, number)?;
-        let inner = text(value);
-        let data = match (name, depth) {
-            ("data", Depth::Tokens) if !rows.long.is_empty() => Json::shortened(&inner, rows.long).map(Cow::Owned),
-            ("data", _) => Json::parse(&inner).map(|_| Cow::Borrowed(&*inner)),
-            _ => None,
-        };
-        match data {
-            Some(data) => push_line(&mut record, &data),
-            None => record.push_str(&json(value, &inner)),
+        if name != "data" || !write_data(value, rows, depth, record) {
+            write_value(value, record)?;
         }
     }
-    record.push_str("}}");
-    Ok(record)
+    record.extend_from_slice(b"}}");
+    Ok(())
 }
 
-/// JSON in a line. A line end between two values means nothing, and records are lines to others.
-fn push_line(record: &mut String, json: &str) {
-    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
-        None => record.push_str(json),
-        Some(_) => record.extend(json.chars().map(|character| match character {
-            '\n' | '\r' => ' ',
-            other => other,
-        })),
+/// Writes what is JSON already; not if it is none.
+fn write_data(value: ValueRef<'_>, rows: &Rows, depth: Depth, record: &mut Vec<u8>) -> bool {
+    let text = text(value);
+    if depth == Depth::Tokens && !rows.long.is_empty() {
+        return Json::shortened(&text, rows.long)
+            .map(|short| record.extend_from_slice(&on_one_line(short.as_bytes())))
+            .is_some();
     }
+    Json::parse(&text).map(|_| record.extend_from_slice(&on_one_line(text.as_bytes()))).is_some()
+}
+
+fn write_value(value: ValueRef<'_>, record: &mut Vec<u8>) -> io::Result<()> {
+    match value {
+        ValueRef::Null => record.extend_from_slice(b"null"),
+        ValueRef::Integer(number) => serde_json::to_writer(record, &number)?,
+        ValueRef::Real(number) if number.is_finite() => record.extend_from_slice(text(value).as_bytes()),
+        _ => serde_json::to_writer(record, &*text(value))?,
+    }
+    Ok(())
 }
 
 fn value<'a>(row: &'a Row<'_>, column: usize) -> io::Result<ValueRef<'a>> {
     row.get_ref(column).map_err(|error| failed(&error))
-}
-
-fn json<'a>(value: ValueRef<'_>, text: &'a str) -> Cow<'a, str> {
-    match value {
-        ValueRef::Null => Cow::Borrowed("null"),
-        ValueRef::Integer(_) => Cow::Borrowed(text),
-        ValueRef::Real(number) if number.is_finite() => Cow::Borrowed(text),
-        _ => Cow::Owned(quoted(text)),
-    }
 }
 
 fn text(value: ValueRef<'_>) -> Cow<'_, str> {
@@ -292,8 +296,4 @@ fn text(value: ValueRef<'_>) -> Cow<'_, str> {
             std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
         }
     }
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
