@@ -8,7 +8,7 @@ use std::{
 
 use notify::{
     ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
-    event::{AccessKind, AccessMode, Flag},
+    event::{AccessKind, AccessMode, Flag, ModifyKind},
 };
 
 /// What is heard.
@@ -79,12 +79,12 @@ fn hear(event: notify::Result<Event>, tell: &Sender<Heard>) {
         return drop(tell.send(Heard::Lost));
     }
     // That somebody reads is no news; we do it ourselves. Who reads a database closes the files beside it as if they had
-    // been written.
+    // been written, and may say again whose they are.
+    let is_beside = |ends: &[&str]| event.paths.iter().any(|path| is_one_of(path, ends));
     let is_news = match event.kind {
-        EventKind::Access(kind) => {
-            kind == AccessKind::Close(AccessMode::Write) && !event.paths.iter().any(|path| is_beside(path))
-        }
-        _ => true,
+        EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write) && !is_beside(BESIDE),
+        EventKind::Modify(ModifyKind::Metadata(_)) => !is_beside(BESIDE),
+        _ => !is_beside(SHARED),
     };
     if is_news {
         // Nobody listens any more when we are about to end.
@@ -92,10 +92,15 @@ fn hear(event: notify::Result<Event>, tell: &Sender<Heard>) {
     }
 }
 
-/// A file that SQLite has beside a database. Whatever is written to it is told as it is written.
-fn is_beside(path: &Path) -> bool {
+/// What SQLite has beside a database. Whatever is written there is told as it is written.
+const BESIDE: &[&str] = &["-wal", "-shm", "-journal"];
+
+/// And what even readers write to: the first one does when whoever had the database open was killed.
+const SHARED: &[&str] = &["-shm"];
+
+fn is_one_of(path: &Path, ends: &[&str]) -> bool {
     let name = path.to_string_lossy();
-    ["-wal", "-shm", "-journal"].iter().any(|end| name.ends_with(end))
+    ends.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -108,7 +113,10 @@ mod tests {
         time::Duration,
     };
 
+    use switchboard_agents::Queries;
+
     use super::{Ears, Heard};
+    use crate::read::sessions_of;
 
     /// The names of all that is heard until something happens to `end`.
     fn heard(inbox: &Receiver<Heard>, end: &str) -> Vec<String> {
@@ -117,6 +125,26 @@ mod tests {
             other => panic!("{other:?}"),
         };
         std::iter::repeat_with(next).take_while(|name| name != end).collect()
+    }
+
+    #[test]
+    fn whoever_reads_what_a_killed_program_left_is_not_heard() {
+        let (folder, source) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let writer = rusqlite::Connection::open(source.path().join("a.db")).unwrap();
+        writer.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE session (id, time_updated, time_created)").unwrap();
+        writer.execute("INSERT INTO session VALUES ('s', 1, 1)", []).unwrap();
+        for name in ["a.db", "a.db-wal", "a.db-shm"] {
+            fs::copy(source.path().join(name), folder.path().join(name)).unwrap();
+        }
+        let (tell, inbox) = channel();
+        let mut ears = Ears::new(tell);
+        ears.listen(folder.path());
+        let queries = Queries { sessions: &["SELECT id, time_updated FROM session"], rows: &[] };
+        let before = fs::read(folder.path().join("a.db-shm")).unwrap();
+        assert_eq!(sessions_of(&folder.path().join("a.db"), &queries).unwrap().len(), 1);
+        assert_ne!(fs::read(folder.path().join("a.db-shm")).unwrap(), before, "it is written, so it could be heard");
+        fs::write(folder.path().join("end"), "x").unwrap();
+        assert_eq!(heard(&inbox, "end"), [""; 0]);
     }
 
     #[test]
