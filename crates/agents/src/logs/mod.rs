@@ -82,9 +82,10 @@ pub enum Form {
 /// query gives nothing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Queries {
-    /// All sessions, by one query for each way in which they were ever kept: their id, and a text that changes when
-    /// anything in them does. What an earlier query gave, a later one does not give again.
-    pub sessions: &'static [&'static str],
+    /// All sessions, for each way in which they were ever kept: their id, and a text that changes when anything in them
+    /// does. Of several queries the first is asked that has all its tables and columns. What an earlier way gave, a later
+    /// one does not give again.
+    pub sessions: &'static [&'static [&'static str]],
     /// The rows of one session (`?1`), in the order in which they are read.
     pub rows: &'static [Rows],
 }

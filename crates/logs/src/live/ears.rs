@@ -139,7 +139,7 @@ mod tests {
         let (tell, inbox) = channel();
         let mut ears = Ears::new(tell);
         ears.listen(folder.path());
-        let queries = Queries { sessions: &["SELECT id, time_updated FROM session"], rows: &[] };
+        let queries = Queries { sessions: &[&["SELECT id, time_updated FROM session"]], rows: &[] };
         let before = fs::read(folder.path().join("a.db-shm")).unwrap();
         assert_eq!(sessions_of(&folder.path().join("a.db"), &queries).unwrap().len(), 1);
         assert_ne!(fs::read(folder.path().join("a.db-shm")).unwrap(), before, "it is written, so it could be heard");

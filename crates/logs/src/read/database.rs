@@ -95,14 +95,19 @@ impl Database {
     /// If it cannot be read.
     pub fn sessions(&self, queries: &Queries) -> io::Result<Vec<(String, String)>> {
         let (mut sessions, mut known) = (Vec::new(), HashSet::new());
-        for query in queries.sessions {
-            self.query(query, None, &mut |row| {
-                let id = text(value(row, 0)?).into_owned();
-                if known.insert(id.clone()) {
-                    sessions.push((id, text(value(row, 1)?).into_owned()));
+        let mut list = |row: &Row<'_>| {
+            let id = text(value(row, 0)?).into_owned();
+            if known.insert(id.clone()) {
+                sessions.push((id, text(value(row, 1)?).into_owned()));
+            }
+            Ok(())
+        };
+        for way in queries.sessions {
+            for query in *way {
+                if self.query(query, None, &mut list)? {
+                    break;
                 }
-                Ok(())
-            })?;
+            }
         }
         self.is_still()?;
         Ok(sessions)
@@ -151,20 +156,26 @@ impl Database {
             let id = text(value(row, 0)?);
             rows.each.iter().try_for_each(|rows| self.rows(rows, &id, depth, give))
         })
+        .map(drop)
     }
 
-    /// Asks for rows. Where a table or a column is missing, there are none.
-    fn query(&self, query: &str, of: Option<&str>, each: &mut dyn FnMut(&Row<'_>) -> io::Result<()>) -> io::Result<()> {
+    /// Asks for rows. Where a table or a column is missing there are none, and it is false.
+    fn query(
+        &self,
+        query: &str,
+        of: Option<&str>,
+        each: &mut dyn FnMut(&Row<'_>) -> io::Result<()>,
+    ) -> io::Result<bool> {
         let mut statement = match self.connection.prepare_cached(query) {
             Ok(statement) => statement,
-            Err(error) if is_missing(&error) => return Ok(()),
+            Err(error) if is_missing(&error) => return Ok(false),
             Err(error) => return Err(failed(&error)),
         };
         let mut rows = statement.query(rusqlite::params_from_iter(of)).map_err(|error| failed(&error))?;
         while let Some(row) = rows.next().map_err(|error| failed(&error))? {
             each(row)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Nobody has written in the meantime what was taken for something that nobody writes.

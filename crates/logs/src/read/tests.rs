@@ -14,9 +14,12 @@ use super::{Database, records, sessions_of};
 
 const QUERIES: Queries = Queries {
     sessions: &[
-        "SELECT id, changed, missing FROM talk ORDER BY id",
-        "SELECT id, changed FROM talk ORDER BY id",
-        "SELECT id, changed FROM talk_of_tomorrow",
+        &[
+            "SELECT id, changed, missing FROM talk ORDER BY id",
+            "SELECT id, changed FROM talk ORDER BY id",
+            "SELECT 'another is not asked', changed FROM talk",
+        ],
+        &["SELECT id, changed FROM talk_of_tomorrow"],
     ],
     rows: &[
         Rows { table: "talk", query: "SELECT * FROM talk WHERE id = ?1", each: &[], counting: &[], long: &[] },
