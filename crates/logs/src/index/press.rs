@@ -1,5 +1,5 @@
-//! Makes blocks ready to be stored. Its memory is used again, and each thread has one: its tables are larger than a
-//! block.
+//! Makes blocks ready to be stored. Its memory is used again, and each thread has one: what compresses takes more of it
+//! than a block.
 
 use std::io;
 
@@ -15,10 +15,12 @@ use super::{
     words,
 };
 
-/// How text is compressed: a quarter faster than the quickest level, for a twentieth more room. Tables that fit the
-/// nearest cache, matches that are worth it, and a longer step where there are none; but unlike at levels below the first,
-/// what matches nothing is still coded.
+/// How well text is compressed, to begin with.
 const LEVEL: i32 = 1;
+
+/// What makes it a quarter faster, for a twentieth more room (a tenth, where all is source code): a table that fits the
+/// nearest cache, longer matches, and a longer step where there are none. Unlike at levels below the first, what matches
+/// nothing is still coded.
 const QUICKLY: [CParameter; 4] = [
     CParameter::HashLog(13),
     CParameter::MinMatch(7),

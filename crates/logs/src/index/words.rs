@@ -265,8 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn hashes_differ_wherever_words_do() {
+        let mut all = Vec::new();
+        for (at, other) in (0..40).flat_map(|at| (b'a'..=b'y').map(move |other| (at, other))) {
+            let mut word = [b'z'; 40];
+            word[at] = other;
+            (at + 1..=40).for_each(|length| all.push(hash(&word, 0, length)));
+        }
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
     fn hashes_differ() {
-        let mut all: Vec<u64> = words(&(0..200_000).map(|number| format!("{number:x} w{number} ")).collect::<String>());
+        let text: String =
+            (0..200_000).map(|number| format!("{number:x} word_that_has_the_number_{number} ")).collect();
+        let mut all: Vec<u64> = words(&text);
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 400_000);

@@ -11,6 +11,8 @@ use notify::{
     event::{AccessKind, AccessMode, Flag, ModifyKind},
 };
 
+use crate::read::database_of;
+
 /// What is heard.
 #[derive(Debug)]
 pub enum Heard {
@@ -79,28 +81,18 @@ fn hear(event: notify::Result<Event>, tell: &Sender<Heard>) {
         return drop(tell.send(Heard::Lost));
     }
     // That somebody reads is no news; we do it ourselves. Who reads a database closes the files beside it as if they had
-    // been written, and may say again whose they are.
-    let is_beside = |ends: &[&str]| event.paths.iter().any(|path| is_one_of(path, ends));
-    let is_news = match event.kind {
-        EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write) && !is_beside(BESIDE),
-        EventKind::Modify(ModifyKind::Metadata(_)) => !is_beside(BESIDE),
-        _ => !is_beside(SHARED),
+    // been written, and may say again whose they are. Even to one of them readers write: the first one does, if whoever had
+    // the database open was killed.
+    let beside = event.paths.iter().find_map(|path| database_of(path)).map(|(_, end)| end);
+    let is_news = match (event.kind, beside) {
+        (EventKind::Access(kind), beside) => kind == AccessKind::Close(AccessMode::Write) && beside.is_none(),
+        (EventKind::Modify(ModifyKind::Metadata(_)), Some(_)) | (_, Some("-shm")) => false,
+        _ => true,
     };
     if is_news {
         // Nobody listens any more when we are about to end.
         event.paths.into_iter().for_each(|path| drop(tell.send(Heard::Path(path))));
     }
-}
-
-/// What SQLite has beside a database. Whatever is written there is told as it is written.
-const BESIDE: &[&str] = &["-wal", "-shm", "-journal"];
-
-/// And what even readers write to: the first one does when whoever had the database open was killed.
-const SHARED: &[&str] = &["-shm"];
-
-fn is_one_of(path: &Path, ends: &[&str]) -> bool {
-    let name = path.to_string_lossy();
-    ends.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -145,6 +137,20 @@ mod tests {
         assert_ne!(fs::read(folder.path().join("a.db-shm")).unwrap(), before, "it is written, so it could be heard");
         fs::write(folder.path().join("end"), "x").unwrap();
         assert_eq!(heard(&inbox, "end"), [""; 0]);
+    }
+
+    #[test]
+    fn folders_are_heard_whatever_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tell, inbox) = channel();
+        let mut ears = Ears::new(tell);
+        ears.listen(folder.path());
+        // Agents name folders after where they work: in `/dev/shm`, say.
+        for name in ["-dev-shm", "-home-wal"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        fs::write(folder.path().join("end"), "x").unwrap();
+        assert_eq!(heard(&inbox, "end"), ["-dev-shm", "-home-wal"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::{
     running::Running,
     together,
 };
-use crate::{Home, LogsError};
+use crate::{Home, LogsError, read::database_of};
 
 /// What a watcher is made of.
 pub struct Setup {
@@ -227,8 +227,7 @@ impl Watcher {
             self.ears.forget(path);
         }
         // What SQLite writes first lies beside the database.
-        let name = path.to_string_lossy();
-        let database = ["-wal", "-journal"].iter().find_map(|end| name.strip_suffix(end)).map(PathBuf::from);
+        let database = database_of(path).map(|(database, _)| database);
         let path = database.as_ref().unwrap_or(path);
         for home in ground::homes_of(&self.setup.homes, path) {
             self.below(home, path);

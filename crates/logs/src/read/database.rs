@@ -1,5 +1,6 @@
 //! A SQLite database that belongs to an agent, perhaps one that is at work. It is read as it is at one moment, and
-//! nothing is written, not even the files that SQLite likes to have beside a database.
+//! nothing is written, not even the files that SQLite likes to have beside a database; but where an agent has such files
+//! of its own, SQLite notes in them who reads.
 
 use std::{
     borrow::Cow,
@@ -14,7 +15,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
 use switchboard_agents::{Depth, Json, Queries, Rows};
 
-use super::{FETCHED_OF_DATABASE, fetch_part, on_one_line};
+use super::{fetch_part, on_one_line};
 
 /// How long to wait for an agent that holds its database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,10 +33,28 @@ pub struct Database {
 /// # Errors
 /// If it cannot be read.
 pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, String)>> {
-    fetch_part(path, 0, FETCHED_OF_DATABASE);
     let read = || Database::open(path)?.sessions(queries);
     // Somebody has just opened it: now it can be seen that somebody has.
     read().or_else(|error| if error.kind() == io::ErrorKind::ResourceBusy { read() } else { Err(error) })
+}
+
+/// How much of a database is fetched before it is read: it is read in no order.
+const FETCHED: u64 = 64 << 20;
+
+/// Has the system fetch a database that will be read soon. Only one that nobody has open: to close a file takes away all
+/// locks that this process has on it, and those of SQLite would go.
+pub fn fetch_database(path: &Path) {
+    if !["-wal", "-journal"].iter().any(|end| beside(path, end).exists()) {
+        fetch_part(path, 0, FETCHED);
+    }
+}
+
+/// The database that a file lies beside for SQLite, and how the name of that file ends. Folders may be named so as well.
+#[must_use]
+pub fn database_of(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let name = path.to_string_lossy();
+    let (database, end) = ["-wal", "-shm", "-journal"].iter().find_map(|end| Some((name.strip_suffix(end)?, *end)))?;
+    Some((PathBuf::from(database), end)).filter(|(database, _)| database.is_file())
 }
 
 /// How long files must have been left alone before they are taken for unchanged: a write right after another one may
@@ -129,11 +148,9 @@ impl Database {
         let snapshot = self.connection.unchecked_transaction().map_err(|error| failed(&error))?;
         let (mut number, mut record) = (0, Vec::new());
         let mut give = |row: Option<Written<'_, '_>>| {
-            record.clear();
-            if let Some(row) = row {
-                write(&row, depth, &mut record)?;
-            }
             if number >= from {
+                record.clear();
+                row.map_or(Ok(()), |row| write(&row, depth, &mut record))?;
                 each(number, &record);
             }
             number += 1;

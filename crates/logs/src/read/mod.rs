@@ -18,7 +18,7 @@ use std::{
 
 use rustix::fs::{Advice, fadvise};
 
-pub use database::{Database, database_mark, sessions_of};
+pub use database::{Database, database_mark, database_of, fetch_database, sessions_of};
 use switchboard_agents::{Depth, Form, Logs};
 pub use tree::mark as tree_mark;
 
@@ -56,15 +56,12 @@ pub fn records(
 /// How much of a file is fetched before it is read: reading in order does the rest.
 const FETCHED: u64 = 8 << 20;
 
-/// How much of a database, which is read in no order.
-const FETCHED_OF_DATABASE: u64 = 64 << 20;
-
 /// Has the system fetch a file that will be read soon, from a place on.
 pub fn fetch(path: &Path, from: u64) {
     fetch_part(path, from, FETCHED);
 }
 
-/// That is only a hint: what is wrong with the file is seen when it is read.
+/// Has the system fetch a part of a file. It is only a hint: what is wrong with the file is seen when it is read.
 fn fetch_part(path: &Path, from: u64, bytes: u64) {
     if let Ok(file) = File::open(path) {
         fadvise(&file, from, NonZeroU64::new(bytes), Advice::WillNeed).ok();

@@ -160,6 +160,32 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn whatever_a_row_holds_is_json_on_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talks.db");
+    let owner = database(&path);
+    owner
+        .execute_batch(
+            r#"DELETE FROM line; UPDATE talk SET changed = -9223372036854775808, cost = 9e999, note = char(10);
+               INSERT INTO line VALUES ('1', 'a', '{' || char(13, 10) || '"s":' || char(10) || '["\n"]}');
+               INSERT INTO line VALUES ('2', 'a', CAST(x'22ff22' AS TEXT)), ('3', 'a', 'torn {' || char(10));
+               INSERT INTO line VALUES ('4', 'a', CAST('{"a":1}' AS BLOB)), ('5', 'a', 7), ('6', 'a', NULL);
+               DELETE FROM word;"#,
+        )
+        .unwrap();
+    let expected = [
+        r#"{"table":"talk","row":{"id":"a","changed":-9223372036854775808,"cost":"inf","note":"\n"}}"#,
+        r#"{"table":"line","row":{"id":"1","talk":"a","data":{  "s": ["\n"]}}}"#,
+        "{\"table\":\"line\",\"row\":{\"id\":\"2\",\"talk\":\"a\",\"data\":\"\u{fffd}\"}}",
+        r#"{"table":"line","row":{"id":"3","talk":"a","data":"torn {\n"}}"#,
+        r#"{"table":"line","row":{"id":"4","talk":"a","data":{"a":1}}}"#,
+        r#"{"table":"line","row":{"id":"5","talk":"a","data":7}}"#,
+        r#"{"table":"line","row":{"id":"6","talk":"a","data":null}}"#,
+    ];
+    assert_eq!(texts(&path, &DATABASE, Some("a")), expected);
+}
+
+#[test]
 fn a_database_is_read_beside_its_owner() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks # 100%.db");

@@ -68,7 +68,7 @@ pub fn walk(homes: &[Home], lists: &mut Lists) -> (Vec<Seen>, Vec<Blocked>) {
     let some = || {
         let numbers = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
         let mine = numbers.map_while(|number| Some((number, homes.get(number)?)));
-        mine.map(|(number, home)| (number, Walker::through(home, known).walked)).collect::<Vec<_>>()
+        mine.map(|(number, home)| (number, Walker::through(home, known))).collect::<Vec<_>>()
     };
     let mut walked = thread::scope(|scope| {
         let others: Vec<_> = (1..homes.len().min(MOST_THREADS)).map(|_| scope.spawn(some)).collect();
@@ -108,7 +108,7 @@ struct Walked {
 
 impl<'a> Walker<'a> {
     /// Looks through a home.
-    fn through(home: &Home, known: &'a Lists) -> Self {
+    fn through(home: &Home, known: &'a Lists) -> Walked {
         let mut it = Self { known, walked: Walked::default() };
         let folders = home.logs.folders.iter();
         for path in folders.flat_map(|folder| inside(&home.folder, folder)) {
@@ -119,7 +119,7 @@ impl<'a> Walker<'a> {
                 Err(error) => it.block(home, &path, error),
             }
         }
-        it
+        it.walked
     }
 
     fn folder(&mut self, home: &Home, folder: &Path, depth: usize) {
@@ -176,6 +176,7 @@ impl<'a> Walker<'a> {
         if let Some(sessions) = self.known.of(path, &mark) {
             return Ok(sessions.clone());
         }
+        read::fetch_database(path);
         let sessions = read::sessions_of(path, queries)?;
         self.walked.listed.push((path.to_owned(), mark, sessions.clone()));
         Ok(sessions)
@@ -224,4 +225,48 @@ fn without_twins(all: Vec<Seen>) -> Vec<Seen> {
     let mut seen: Vec<Seen> = first.into_values().collect();
     seen.sort_by(|a, b| a.name.cmp(&b.name));
     seen
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use switchboard_agents::{LogFile, Logs, no_root, own_skim};
+
+    use super::walk;
+    use crate::{Home, index::lists::Lists};
+
+    /// An agent whose logs are the same wherever they have the same name.
+    const AGENT: Logs = Logs {
+        agent: "any",
+        source: "any:log",
+        homes: |_| Vec::new(),
+        below: &[],
+        folders: &["logs"],
+        file: |path| Some(LogFile { twin: Some((path.display().to_string(), 0)), ..LogFile::lines(None) }),
+        skim: |_, _| own_skim(),
+        root: no_root,
+        kept_days: None,
+    };
+
+    #[test]
+    fn what_lies_in_several_homes_is_read_in_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let homes: Vec<Home> = (0..9)
+            .map(|number| {
+                let home = folder.path().join(format!("home{number}"));
+                fs::create_dir_all(home.join("logs")).unwrap();
+                // The first home has most to look through, and is the last one to be done.
+                (number..200).for_each(|log| fs::write(home.join(format!("logs/{log:03}")), "").unwrap());
+                Home { logs: &AGENT, folder: home, machine: None }
+            })
+            .collect();
+        fs::remove_file(folder.path().join("home0/logs/150")).unwrap();
+        let (seen, blocked) = walk(&homes, &mut Lists::default());
+        assert!(seen.len() == 200 && blocked.is_empty());
+        for (number, log) in seen.iter().enumerate() {
+            let home = folder.path().join(if number == 150 { "home1" } else { "home0" });
+            assert_eq!(log.path, home.join(format!("logs/{number:03}")));
+        }
+    }
 }

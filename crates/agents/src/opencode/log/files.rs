@@ -44,10 +44,10 @@ const QUERIES: Queries = Queries {
             "SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM message WHERE session_id = s.id)
              || '.' || (SELECT count(*) FROM part WHERE session_id = s.id)
              FROM session s ORDER BY time_created, id",
-            "SELECT id, time_updated FROM session ORDER BY time_created, id",
         ],
         &["SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM session_message WHERE session_id = s.id)
            FROM session_v2 s ORDER BY time_created, id"],
+        &["SELECT id, time_updated FROM session ORDER BY time_created, id"],
     ],
     rows: &[
         Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[], counting: &[], long: &[] },
