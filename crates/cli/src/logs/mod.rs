@@ -5,6 +5,7 @@ mod export;
 mod filter;
 mod list;
 mod place;
+mod prices;
 mod progress;
 mod scan;
 mod search;

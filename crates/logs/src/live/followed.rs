@@ -45,6 +45,8 @@ pub struct Followed {
     pub updated: Timestamp,
     /// When it is to be read.
     pub due: Option<Instant>,
+    /// When it was read last, or found.
+    pub read_at: Instant,
     /// When it may be read again.
     next: Instant,
 }
@@ -53,7 +55,7 @@ impl Followed {
     /// A log that is to be read at once.
     pub fn new(tail: Tail, machine: Option<String>, updated: Timestamp) -> Self {
         let now = Instant::now();
-        Self { tail, machine, updated, due: Some(now), next: now }
+        Self { tail, machine, updated, due: Some(now), read_at: now, next: now }
     }
 
     /// There is something to read.
@@ -68,6 +70,7 @@ impl Followed {
             return false;
         }
         self.due = None;
+        self.read_at = begin;
         let is_first = self.tail.known().facts.updated.is_none();
         // What cannot be read now is tried when it changes again.
         let changed = self.tail.read(now, out).unwrap_or(false);

@@ -10,8 +10,10 @@ mod own;
 mod running;
 mod tail;
 mod together;
+mod used;
 mod watcher;
 
 pub use doing::Activity;
 pub use running::Running;
+pub use used::Used;
 pub use watcher::{Change, Next, Ours, Setup, Stopper, Watcher};

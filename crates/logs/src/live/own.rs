@@ -6,7 +6,8 @@ use switchboard_agents::{Facts, Spent};
 use switchboard_event::{Body, Event, Id, Timestamp, Usage};
 use switchboard_store::{Filter, Log, Page, Session, State};
 
-use super::{doing::Doing, running::Running};
+use super::{doing::Doing, running::Running, used::Used};
+use crate::usage::Prices;
 
 /// So much is read at once.
 const PAGE: Page = Page { after: 0, limit: 10_000, max_bytes: 16 << 20 };
@@ -24,6 +25,8 @@ struct Known {
     doing: Doing,
     facts: Facts,
     spent: HashMap<Id, Spent>,
+    /// What that comes to.
+    used: Used,
 }
 
 impl Own {
@@ -38,7 +41,7 @@ impl Own {
     }
 
     /// Reads what is new. Says which sessions changed, with their events if those are wanted.
-    pub fn read(&mut self, events: bool) -> Vec<(Session, Vec<Event>)> {
+    pub fn read(&mut self, events: bool, prices: &Prices) -> Vec<(Session, Vec<Event>)> {
         let filter = Filter { states: State::OPEN.to_vec(), ..Filter::default() };
         // A log that cannot be read now can be read later.
         let Ok(open) = self.log.sessions(&filter) else { return Vec::new() };
@@ -48,7 +51,7 @@ impl Own {
         let looked: Vec<Session> = open.iter().cloned().chain(ended).collect();
         let mut changed = Vec::new();
         for session in looked {
-            if let Some(events) = self.one(&session, events) {
+            if let Some(events) = self.one(&session, events, prices) {
                 changed.push((session, events));
             }
         }
@@ -61,12 +64,12 @@ impl Own {
         self.known.values().map(|known| (&known.session, known.running()))
     }
 
-    fn one(&mut self, session: &Session, follow: bool) -> Option<Vec<Event>> {
+    fn one(&mut self, session: &Session, follow: bool, prices: &Prices) -> Option<Vec<Event>> {
         let is_new = !self.known.contains_key(&session.id);
         let known = self.known.entry(session.id.clone()).or_insert_with(|| Known::new(session.clone()));
         let changed = is_new || known.session.head != session.head || known.session.state != session.state;
         known.session = session.clone();
-        let mut events = Vec::new();
+        let (mut events, before) = (Vec::new(), known.seen);
         while let Ok(page) = self.log.page(&session.id, Page { after: known.seen, ..PAGE }) {
             let Some(last) = page.last() else { break };
             known.seen = last.seq;
@@ -74,6 +77,9 @@ impl Own {
             if follow {
                 events.extend(page);
             }
+        }
+        if known.seen != before {
+            known.used = Used::of(known.spent.values(), prices);
         }
         changed.then_some(events)
     }
@@ -89,7 +95,7 @@ impl Known {
             began: Some(session.created),
             ..Facts::default()
         };
-        Self { session, seen: 0, doing: Doing::default(), facts, spent: HashMap::new() }
+        Self { session, seen: 0, doing: Doing::default(), facts, spent: HashMap::new(), used: Used::default() }
     }
 
     fn see(&mut self, event: &Event) {
@@ -139,7 +145,7 @@ impl Known {
             activity: self.doing.activity(),
             since: self.doing.since(),
             updated: *updated,
-            spent: self.spent.values().cloned().collect(),
+            used: self.used,
             ..Running::default()
         }
     }

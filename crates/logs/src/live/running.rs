@@ -2,15 +2,10 @@
 
 use std::path::PathBuf;
 
-use jiff::tz::TimeZone;
-use switchboard_agents::{Facts, Spent};
+use switchboard_agents::Facts;
 use switchboard_event::{Id, Timestamp};
 
-use super::doing::Activity;
-use crate::{
-    Entry, Ledger, Name,
-    usage::{By, Prices, Question, usage},
-};
+use super::{doing::Activity, used::Used};
 
 /// A session that runs.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +32,8 @@ pub struct Running {
     pub inner: Option<Activity>,
     /// How many of its subagents are at work.
     pub subagents: usize,
-    /// The replies of all models, each once.
-    pub spent: Vec<Spent>,
+    /// What the replies of all models came to, each counted once.
+    pub used: Used,
 }
 
 impl Running {
@@ -47,50 +42,4 @@ impl Running {
     pub fn is(&self, id: &str) -> bool {
         self.id.starts_with(id) || self.own.as_ref().is_some_and(|own| own.starts_with(id))
     }
-
-    /// All tokens, of every kind.
-    #[must_use]
-    pub fn tokens(&self) -> u64 {
-        let all =
-            |spent: &Spent| spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h;
-        self.spent.iter().map(all).sum()
-    }
-
-    /// What it cost so far: what the agent says, else what the tokens cost; nothing if nobody knows a price.
-    #[must_use]
-    pub fn cost_usd(&self, prices: &Prices) -> Option<f64> {
-        let question =
-            Question { by: By::Model, zone: &TimeZone::UTC, now: Timestamp::default(), prices, breakdown: false };
-        let total = usage(&self.ledger(), &question).total;
-        (total.replies > 0 && (total.cost_usd > 0.0 || total.unpriced_models.is_empty())).then_some(total.cost_usd)
-    }
-
-    fn ledger(&self) -> Ledger {
-        let mut ledger = Ledger { names: vec![String::new()], entries: Vec::new(), tools: vec![Vec::new()] };
-        for spent in &self.spent {
-            let model = number(&mut ledger.names, spent.model.as_deref().unwrap_or_default());
-            ledger.entries.push(Entry {
-                at: spent.at.unwrap_or_default(),
-                model,
-                input: spent.input,
-                output: spent.output,
-                cache_read: spent.cache_read,
-                cache_write: spent.cache_write,
-                cache_write_1h: spent.cache_write_1h,
-                reasoning: spent.reasoning,
-                cost_usd: spent.cost_usd,
-                ..Entry::default()
-            });
-        }
-        ledger
-    }
-}
-
-fn number(names: &mut Vec<String>, name: &str) -> Name {
-    let known = names.iter().position(|known| known == name);
-    let place = known.unwrap_or_else(|| {
-        names.push(name.to_owned());
-        names.len() - 1
-    });
-    Name(u32::try_from(place).unwrap_or_default())
 }

@@ -3,8 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use switchboard_agents::Spent;
+use switchboard_event::Timestamp;
 
-use super::{doing::Activity, followed::Followed, running::Running, watcher::Watcher};
+use super::{
+    doing::Activity,
+    followed::Followed,
+    running::Running,
+    used::{Stamp, Sums, Used, Whose},
+    watcher::Watcher,
+};
+use crate::usage::Prices;
 
 /// A subagent that says nothing for so long is not at work.
 const QUIET_MS: u64 = 60_000;
@@ -13,15 +21,25 @@ const QUIET_MS: u64 = 60_000;
 const SETTLED_MS: u64 = 10_000;
 
 /// The sessions that run, the latest first.
-pub fn running(watcher: &Watcher) -> Vec<Running> {
-    let mut sessions: BTreeMap<(&str, Option<&str>, String), Session<'_>> = BTreeMap::new();
+pub fn running(watcher: &mut Watcher) -> Vec<Running> {
+    let mut sessions: BTreeMap<Whose, Session<'_>> = BTreeMap::new();
     for log in watcher.logs.values() {
-        let key = (log.tail.agent(), log.machine.as_deref(), log.tail.session());
-        sessions.entry(key).or_default().add(log);
+        let whose = (log.tail.agent(), log.machine.clone(), log.tail.session());
+        sessions.entry(whose).or_default().add(log);
     }
     let now = (watcher.setup.now)();
-    let mut running: Vec<Running> =
-        sessions.into_iter().map(|((agent, _, id), session)| session.running(id, agent, now)).collect();
+    let mut sums = Sums::with_capacity(sessions.len());
+    let mut running = Vec::with_capacity(sessions.len());
+    for (whose, session) in sessions {
+        let stamp = session.stamp();
+        let used = match watcher.sums.get(&whose) {
+            Some((known, used)) if *known == stamp => *used,
+            _ => session.used(&watcher.setup.prices),
+        };
+        running.push(Running { used, ..session.running(&whose, now) });
+        sums.insert(whose, (stamp, used));
+    }
+    watcher.sums = sums;
     for (stored, own) in watcher.own.iter().flat_map(|own| own.running()) {
         let is_it = |session: &&mut Running| {
             session.agent == *stored.agent && stored.agent_session.as_deref() == Some(session.id.as_str())
@@ -65,9 +83,28 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn running(&self, id: String, agent: &str, now: switchboard_event::Timestamp) -> Running {
-        let logs = || self.main.iter().chain(&self.subagents);
-        let updated = logs().map(|log| log.updated).max().unwrap_or_default();
+    fn logs(&self) -> impl Iterator<Item = &'a Followed> {
+        self.main.iter().chain(&self.subagents).copied()
+    }
+
+    fn stamp(&self) -> Stamp {
+        (self.logs().count(), self.logs().map(|log| log.read_at).max())
+    }
+
+    /// Each reply once, whichever files it lies in. What was copied from another session was used there.
+    fn used(&self, prices: &Prices) -> Used {
+        let mut all: HashMap<&str, &Spent> = HashMap::new();
+        for (key, spent) in self.logs().flat_map(|log| &log.tail.known().spent).filter(|(_, spent)| !spent.copied) {
+            let known = all.entry(key).or_insert(spent);
+            if known.output < spent.output {
+                *known = spent;
+            }
+        }
+        Used::of(all.into_values(), prices)
+    }
+
+    fn running(&self, (agent, machine, id): &Whose, now: Timestamp) -> Running {
+        let updated = self.logs().map(|log| log.updated).max().unwrap_or_default();
         let is_busy =
             |log: &&&Followed| log.tail.known().doing.activity().is_busy() && now.millis_since(log.updated) < QUIET_MS;
         let busiest = self.subagents.iter().filter(is_busy).max_by_key(|log| log.updated);
@@ -75,9 +112,9 @@ impl<'a> Session<'a> {
         let mut facts = known.map(|(_, known)| known.facts.clone()).unwrap_or_default();
         facts.updated = Some(updated);
         Running {
-            id,
-            agent: agent.to_owned(),
-            machine: known.and_then(|(log, _)| log.machine.clone()),
+            id: id.clone(),
+            agent: (*agent).to_owned(),
+            machine: machine.clone(),
             facts,
             path: known.map(|(log, _)| log.tail.path().to_owned()),
             own: None,
@@ -86,19 +123,7 @@ impl<'a> Session<'a> {
             updated,
             inner: busiest.map(|log| log.tail.known().doing.activity()),
             subagents: self.subagents.iter().filter(is_busy).count(),
-            spent: spent(logs().copied()),
+            used: Used::default(),
         }
     }
-}
-
-/// Each reply once, whichever files it lies in. What was copied from another session was used there.
-fn spent<'a>(logs: impl Iterator<Item = &'a Followed>) -> Vec<Spent> {
-    let mut all: HashMap<&str, &Spent> = HashMap::new();
-    for (key, spent) in logs.flat_map(|log| &log.tail.known().spent).filter(|(_, spent)| !spent.copied) {
-        let known = all.entry(key).or_insert(spent);
-        if known.output < spent.output {
-            *known = spent;
-        }
-    }
-    all.into_values().cloned().collect()
 }

@@ -1,6 +1,7 @@
 //! Watches all homes: which logs grow, and what that means for the sessions that run.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -22,8 +23,9 @@ use super::{
     own::Own,
     running::Running,
     together,
+    used::Sums,
 };
-use crate::{Home, LogsError, read::database_of};
+use crate::{Home, LogsError, read::database_of, usage::Prices};
 
 /// What a watcher is made of.
 pub struct Setup {
@@ -35,6 +37,8 @@ pub struct Setup {
     pub within: Duration,
     /// Only this session, by its id or the beginning of it; also if it does not run.
     pub only: Option<String>,
+    /// What tokens cost.
+    pub prices: Cow<'static, Prices>,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -88,6 +92,8 @@ pub struct Watcher {
     /// Logs that do not grow, by session: one that waits for a subagent is among them.
     pub(super) asleep: HashMap<String, Asleep>,
     pub(super) own: Option<Own>,
+    /// What sessions used, as far as that was asked for.
+    pub(super) sums: Sums,
     own_is_due: bool,
     /// The only session that is watched was found.
     pub(super) is_found: bool,
@@ -124,6 +130,7 @@ impl Watcher {
             bases: BTreeMap::new(),
             asleep: HashMap::new(),
             own,
+            sums: Sums::new(),
             own_is_due: true,
             is_found: false,
             first: Vec::new(),
@@ -158,8 +165,7 @@ impl Watcher {
     }
 
     /// The sessions that run, the latest first.
-    #[must_use]
-    pub fn running(&self) -> Vec<Running> {
+    pub fn running(&mut self) -> Vec<Running> {
         together::running(self)
     }
 
@@ -288,7 +294,7 @@ impl Watcher {
 
     fn read_own(&mut self) -> Vec<Change> {
         let Some(mut own) = self.own.take() else { return Vec::new() };
-        let changed = own.read(self.setup.only.is_some());
+        let changed = own.read(self.setup.only.is_some(), &self.setup.prices);
         self.own = Some(own);
         let change = |(session, events): (Stored, Vec<Event>)| {
             let id = session.agent_session.as_ref().unwrap_or(&session.id).to_string();

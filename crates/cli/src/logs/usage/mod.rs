@@ -2,7 +2,6 @@
 
 mod chart;
 mod figures;
-mod prices;
 mod remarks;
 mod table;
 
@@ -21,6 +20,7 @@ use switchboard_logs::usage::{By, Order, Question, Row, csv};
 use super::{
     filter::{self, Only},
     place::Place,
+    prices::prices,
 };
 use crate::{failure::Failure, host, terminal::Terminal};
 
@@ -79,7 +79,7 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     // What is wrong with the options is said before anything is read.
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
-    let prices = prices::prices(args.prices.as_deref(), &place.data()?)?;
+    let prices = prices(args.prices.as_deref(), &place.data()?)?;
     let question =
         || Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
     let (_, report, mut usage) = place

@@ -87,7 +87,7 @@ fn plain(session: &Running, runs: bool) -> String {
     let facts = &session.facts;
     let doing = if runs { row::doing(session) } else { "over".to_owned() };
     let context = facts.context_used.map(|used| format!("context {}", tokens(used)));
-    let cost = row::cost(session).map(dollars);
+    let cost = session.used.cost_usd.map(dollars);
     let parts = [
         Some(session.updated.to_string()),
         Some(session.agent.clone()),
@@ -95,7 +95,7 @@ fn plain(session: &Running, runs: bool) -> String {
         facts.cwd.as_deref().map(clean::line),
         Some(doing),
         context,
-        Some(format!("{} tokens", tokens(session.tokens()))),
+        Some(format!("{} tokens", tokens(session.used.total))),
         cost,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")

@@ -24,7 +24,7 @@ use switchboard_dialects::Dialect;
 use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
 use switchboard_store::{Options, Store};
 
-use super::place::Place;
+use super::{place::Place, prices::prices};
 use crate::{dialects, failure::Failure, host, offered, terminal::Terminal};
 
 /// Watch the sessions that run now, of all agents, whoever began them
@@ -59,6 +59,7 @@ pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
         own: own(place)?,
         within: args.within,
         only: args.session.clone(),
+        prices: prices(None, &place.data()?)?,
         now: host::now,
     })?;
     if let Some(why) = watcher.deaf() {

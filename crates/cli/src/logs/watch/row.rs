@@ -2,10 +2,7 @@
 
 use serde::Serialize;
 use switchboard_event::{Id, Timestamp};
-use switchboard_logs::{
-    live::{Activity, Running},
-    usage::Prices,
-};
+use switchboard_logs::live::{Activity, Running};
 
 use crate::view::{self, clean};
 
@@ -41,7 +38,7 @@ pub struct Row<'a> {
     cache_write_tokens: u64,
     reasoning_tokens: u64,
     total_tokens: u64,
-    replies: usize,
+    replies: u64,
     cost_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
@@ -51,7 +48,7 @@ impl<'a> Row<'a> {
     /// What is known of a session.
     pub fn of(session: &'a Running, running: bool) -> Self {
         let facts = &session.facts;
-        let sum = |of: fn(&switchboard_agents::Spent) -> u64| session.spent.iter().map(of).sum();
+        let used = &session.used;
         let work = work(&session.activity, facts.cwd.as_deref());
         Self {
             session: &session.id,
@@ -72,22 +69,17 @@ impl<'a> Row<'a> {
             title: facts.title.as_deref().or(facts.prompt.as_deref()),
             context_used: facts.context_used,
             context_size: facts.context_size,
-            input_tokens: sum(|spent| spent.input),
-            output_tokens: sum(|spent| spent.output),
-            cache_read_tokens: sum(|spent| spent.cache_read),
-            cache_write_tokens: sum(|spent| spent.cache_write + spent.cache_write_1h),
-            reasoning_tokens: sum(|spent| spent.reasoning),
-            total_tokens: session.tokens(),
-            replies: session.spent.len(),
-            cost_usd: cost(session),
+            input_tokens: used.input,
+            output_tokens: used.output,
+            cache_read_tokens: used.cache_read,
+            cache_write_tokens: used.cache_write,
+            reasoning_tokens: used.reasoning,
+            total_tokens: used.total,
+            replies: used.replies,
+            cost_usd: used.cost_usd,
             path: session.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
         }
     }
-}
-
-/// What it cost so far, as far as that is known.
-pub fn cost(session: &Running) -> Option<f64> {
-    session.cost_usd(Prices::embedded())
 }
 
 /// A tool and what it works on, or what is asked.

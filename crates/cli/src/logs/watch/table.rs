@@ -121,8 +121,8 @@ fn table(running: &[Running], now: Timestamp, columns: usize, colour: bool) -> V
 
 fn summary(running: &[Running]) -> String {
     let busy = running.iter().filter(|session| session.activity.is_busy()).count();
-    let sum: u64 = running.iter().map(Running::tokens).sum();
-    let cost: f64 = running.iter().filter_map(row::cost).sum();
+    let sum: u64 = running.iter().map(|session| session.used.total).sum();
+    let cost: f64 = running.iter().filter_map(|session| session.used.cost_usd).sum();
     match running.len() {
         0 => "no session runs now; Ctrl-C ends this".to_owned(),
         1 => format!("1 session, {busy} at work · {} tokens · {}", tokens(sum), dollars(cost)),
@@ -133,13 +133,13 @@ fn summary(running: &[Running]) -> String {
 fn cells(session: &Running, now: Timestamp, home: Option<&str>) -> Vec<Cell> {
     let facts = &session.facts;
     let age = facts.began.map(|began| crate::sessions::age(now.millis_since(began))).unwrap_or_default();
-    let cost = row::cost(session).map(dollars).unwrap_or_default();
+    let cost = session.used.cost_usd.map(dollars).unwrap_or_default();
     vec![
         (BOLD, crate::sessions::short(&session.id)),
         (PLAIN, clip(&clean::line(&session.agent), 12)),
         (DIM, age),
         (context_style(session), context(session)),
-        (PLAIN, tokens(session.tokens())),
+        (PLAIN, tokens(session.used.total)),
         (PLAIN, cost),
         (DIM, crate::sessions::folder(&clean::line(facts.cwd.as_deref().unwrap_or_default()), home)),
     ]

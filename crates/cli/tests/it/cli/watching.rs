@@ -132,6 +132,25 @@ fn a_log_is_seen_from_its_first_line_on() {
 }
 
 #[test]
+fn the_cost_is_at_the_prices_of_the_data_folder() {
+    let mut home = Home::new();
+    let prices = json!({ "models": { "claude-opus-4-5": { "input": 1_000_000, "output": 0, "cacheRead": 0, "cacheWrite": 0 } } });
+    fs::create_dir_all(home.path("data")).unwrap();
+    fs::write(home.path("data/prices.json"), prices.to_string()).unwrap();
+    home.ask("please test it");
+    home.run("cargo test --all");
+    let watching = home.watch(&["--json"]);
+    watching.wait_for("what a reply costs", |said| last(said)["costUsd"] == 10.0).unwrap();
+    home.say("it works");
+    watching.wait_for("what two cost", |said| last(said)["costUsd"] == 20.0).unwrap();
+    drop(watching);
+    fs::write(home.path("data/prices.json"), "{}").unwrap();
+    let refused = home.watch(&["--json"]).end().unwrap();
+    assert_eq!(refused.code, Some(2), "{}", refused.shown());
+    assert!(refused.stderr.contains("prices.json"), "{}", refused.shown());
+}
+
+#[test]
 fn a_table_is_drawn_and_the_terminal_is_left_as_it_was() {
     let mut home = Home::new();
     home.ask("please test it");
