@@ -64,5 +64,8 @@ pub fn inside(folder: &Path, name: &str) -> Vec<PathBuf> {
     let fits = |name: &str| name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)).is_some();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(fits));
-    named.map(|entry| entry.path()).collect()
+    let mut paths: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    // A folder lists its files in an order of its own, on every machine in another.
+    paths.sort();
+    paths
 }

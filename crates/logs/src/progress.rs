@@ -28,6 +28,8 @@ pub struct Report {
     pub gone: u64,
     /// Files that could not be read, and records that make no sense: `troubles` tells of them.
     pub troubles: u64,
+    /// Of these, records that make sense and are of a kind that nobody knows yet.
+    pub unknown: u64,
 }
 
 /// Something that could not be read.

@@ -34,6 +34,10 @@ impl Place {
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
         let (data, homes) = (self.data()?, self.looked_in()?);
+        // What was indexed of a home stays when it is gone; but more often its name was mistyped.
+        for home in self.home.iter().filter(|home| !home.is_dir()) {
+            say(&format!("--home {}: there is no such folder", clean::line(&home.to_string_lossy())));
+        }
         let sessions = data.clone();
         let own = Ours::new(move || Ok(Arc::new(Store::open(&sessions, &Options::default())?)));
         Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(own) })?)
@@ -76,6 +80,7 @@ impl Place {
         let looked_in = self.looked_in()?;
         let mut folders: Vec<String> =
             looked_in.iter().map(|home| format!("  {}", clean::line(&home.folder.to_string_lossy()))).collect();
+        folders.sort();
         folders.dedup();
         say(&format!("no logs found; looked in\n{}\nhint: --home DIR looks elsewhere", folders.join("\n")));
         Ok(())

@@ -134,7 +134,8 @@ fn show(found: &Hits, names: &Names, zone: &TimeZone, colour: bool) -> Result<()
         print(&entry(hit, &names.short(&hit.session), zone, colour))?;
     }
     match (found.hits.as_slice(), found.more) {
-        ([], _) => say("nothing found"),
+        ([], false) => say("nothing found"),
+        ([], true) => say("… and more: --limit N shows them"),
         ([first, ..], more) => {
             let more = if more { "… and more: --limit N shows them; " } else { "" };
             let id = names.short(&first.session);

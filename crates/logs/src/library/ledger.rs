@@ -17,7 +17,7 @@ use crate::{
         spent::{self, Reply, Row},
         units::Unit,
     },
-    usage::{Gather, Question, Usage},
+    usage::{self, By, Gather, Question, Usage},
 };
 
 type Quick = foldhash::fast::FixedState;
@@ -33,7 +33,24 @@ impl Library {
     pub fn usage(&self, filter: &Filter, question: &Question<'_>) -> Result<Usage, LogsError> {
         let mut gather = Gather::new(question);
         let ledger = self.replies(filter, |ledger, entry| gather.add(ledger, entry))?;
-        Ok(gather.close(&ledger))
+        let mut usage = gather.close(&ledger);
+        if question.by == By::Session {
+            self.entitle(&mut usage.rows)?;
+        }
+        Ok(usage)
+    }
+
+    /// An id says nothing to people.
+    fn entitle(&self, rows: &mut [usage::Row]) -> Result<(), LogsError> {
+        let sessions = self.sessions(&Filter::default())?;
+        let sessions: HashMap<_, _> = sessions.iter().map(|session| (session.id.as_str(), &session.facts)).collect();
+        for row in rows {
+            if let Some(facts) = sessions.get(row.key.as_str()) {
+                row.title = facts.title.clone().or_else(|| facts.prompt.clone());
+                row.project = facts.cwd.clone();
+            }
+        }
+        Ok(())
     }
 
     /// What was used, each reply once.
@@ -91,13 +108,15 @@ struct Place {
     copied: bool,
     at: i64,
     rank: u32,
+    cwd: u32,
+    subagent: u32,
 }
 
 impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
     /// Which session a reply belongs to that lies in several is the same whatever the order in which they were read.
     fn new(units: &'a [Arc<Unit>], matching: &'a Matching, each: F) -> Self {
         let mut order: Vec<&Unit> = units.iter().map(|unit| &**unit).collect();
-        order.sort_by_key(|unit| (unit.facts.began, &unit.session, unit.id));
+        order.sort_by_key(|unit| (unit.facts.began, &unit.session, &unit.name));
         let (mut ledger, mut names) = (Ledger { tools: vec![Vec::new()], ..Ledger::default() }, Names::new(matching));
         names.number("", &mut ledger);
         Self {
@@ -167,7 +186,8 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
 
     /// A reply that another log may have, too.
     fn share(&mut self, rank: u32, reply: &Reply) {
-        let place = Place { copied: reply.copied, at: reply.at, rank };
+        let Reply { copied, at, cwd, subagent, .. } = *reply;
+        let place = Place { copied, at, rank, cwd, subagent };
         match self.known.get(&reply.key).and_then(|&at| self.shared.get_mut(at)) {
             Some(known) => {
                 known.places.push(place);
@@ -181,8 +201,9 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
     }
 
     /// Whose each reply is that lies in several logs: of the one that has it first. A copy has the times of what it was
-    /// copied from; then it is of the session that went on first, or has nothing but what others have, too: a session
-    /// that was copied was there before the copy went on.
+    /// copied from; then it is the main agent's before a subagent's, which may begin with what was said before, and of the
+    /// session that went on first, or has nothing but what others have, too: a session that was copied was there before
+    /// the copy went on.
     fn settle(&mut self) {
         let shared = std::mem::take(&mut self.shared);
         for Shared { reply, places } in &shared {
@@ -190,13 +211,18 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
                 self.own(place.rank, reply);
             }
         }
-        for Shared { reply, places } in shared.iter().filter(|shared| shared.places.len() > 1) {
-            let went_on = |rank: u32| self.owners.get(rank as usize).map(|owner| owner.went_on);
-            let first = places.iter().min_by_key(|place| (place.copied, place.at, went_on(place.rank), place.rank));
-            if let Some(rank) = first.map(|place| place.rank) {
-                self.tell(rank, reply);
+        for Shared { mut reply, places } in shared.into_iter().filter(|shared| shared.places.len() > 1) {
+            if let Some(first) = places.iter().min_by_key(|place| self.precedence(place)) {
+                (reply.cwd, reply.subagent) = (first.cwd, first.subagent);
+                self.tell(first.rank, &reply);
             }
         }
+    }
+
+    fn precedence(&self, place: &Place) -> (bool, i64, bool, Option<i64>, u32) {
+        let owner = self.owners.get(place.rank as usize);
+        let is_sub = place.subagent != 0 || owner.is_some_and(|owner| owner.subagent != Name::default());
+        (place.copied, place.at, is_sub, owner.and_then(|owner| owner.went_on), place.rank)
     }
 
     /// Tells of a reply of a log, if it was asked for.

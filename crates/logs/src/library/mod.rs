@@ -115,12 +115,14 @@ impl Library {
         let plan = scan::plan(index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
         let work = scan::run(index, plan.tasks, &Way { depth, keep: self.setup.keep, own }, progress)?;
         let blocked: Vec<_> = blocked.into_iter().map(troubles::blocked).collect();
+        let (troubles, unknown) = troubles::count(&index.connection).map_err(failed)?;
         let report = Report {
             files,
             read: work.read,
             bytes: work.bytes,
             gone: plan.gone,
-            troubles: blocked.len() as u64 + troubles::count(&index.connection).map_err(failed)?,
+            troubles: blocked.len() as u64 + troubles,
+            unknown,
         };
         *self.blocked.lock().unwrap_or_else(PoisonError::into_inner) = blocked;
         Ok((report, work.lost))

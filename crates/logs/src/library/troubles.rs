@@ -5,7 +5,10 @@ use std::{path::PathBuf, sync::PoisonError};
 use rusqlite::Connection;
 
 use super::Library;
-use crate::{LogsError, Trouble, scan::Blocked};
+use crate::{
+    LogsError, Trouble,
+    scan::{Blocked, UNKNOWN_KIND},
+};
 
 impl Library {
     /// What could not be read, the worst first.
@@ -39,10 +42,11 @@ fn stored(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
     troubles.query_map([], read)?.collect()
 }
 
-/// How many there are.
-pub fn count(connection: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT (SELECT coalesce(sum(times), 0) FROM trouble) + (SELECT count(*) FROM unit WHERE torn > 0 AND NOT gone)";
-    connection.query_row(sql, [], |row| row.get(0))
+/// How many there are, and how many of them are records of a kind that is new to us: those were read.
+pub fn count(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let sql = "SELECT coalesce(sum(times), 0) + (SELECT count(*) FROM unit WHERE torn > 0 AND NOT gone),
+               coalesce(sum(times) FILTER (WHERE instr(what, ?1) = 1), 0) FROM trouble";
+    connection.query_row(sql, [UNKNOWN_KIND], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// A folder that could not be looked through.

@@ -112,7 +112,8 @@ impl Base {
         let sessions: HashMap<String, String> = read::sessions_of(path, self.queries)?.into_iter().collect();
         let is_new = |(id, state): &(&String, &String)| match &self.known {
             Some(known) => known.get(*id) != Some(*state),
-            None => is_recent(state, now, within),
+            None => read::newest(state)
+                .is_some_and(|time| u128::from(now.millis_since(time)) <= within.as_millis()),
         };
         let changed = sessions.iter().filter(is_new).map(|(id, _)| id.clone()).collect();
         self.known = Some(sessions);
@@ -123,11 +124,4 @@ impl Base {
     pub fn named<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a String> {
         self.known.iter().flat_map(HashMap::keys).filter(move |known| known.starts_with(id))
     }
-}
-
-/// What a session is has a time in it, in milliseconds.
-fn is_recent(state: &str, now: Timestamp, within: Duration) -> bool {
-    let numbers = state.split(|c: char| !c.is_ascii_digit()).filter(|number| number.len() == 13);
-    let times = numbers.filter_map(|number| number.parse().ok()).filter_map(Timestamp::from_millis);
-    times.into_iter().any(|time| u128::from(now.millis_since(time)) <= within.as_millis())
 }

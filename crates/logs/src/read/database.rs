@@ -14,6 +14,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
 use switchboard_agents::{Depth, Json, Queries, Rows};
+use switchboard_event::Timestamp;
 
 use super::{fetch_part, on_one_line};
 
@@ -36,6 +37,13 @@ pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, St
     let read = || Database::open(path)?.sessions(queries);
     // Somebody has just opened it: now it can be seen that somebody has.
     read().or_else(|error| if error.kind() == io::ErrorKind::ResourceBusy { read() } else { Err(error) })
+}
+
+/// When a session was changed, by the text that changes when anything in it does: times in it are milliseconds.
+#[must_use]
+pub fn newest(state: &str) -> Option<Timestamp> {
+    let numbers = state.split(|c: char| !c.is_ascii_digit()).filter(|number| number.len() == 13);
+    numbers.filter_map(|number| number.parse().ok()).filter_map(Timestamp::from_millis).max()
 }
 
 /// How much of a database is fetched before it is read: it is read in no order.

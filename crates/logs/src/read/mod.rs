@@ -18,7 +18,7 @@ use std::{
 
 use rustix::fs::{Advice, fadvise};
 
-pub use database::{Database, database_mark, database_of, fetch_database, sessions_of};
+pub use database::{Database, database_mark, database_of, fetch_database, newest, sessions_of};
 use switchboard_agents::{Depth, Form, Logs};
 pub use tree::mark as tree_mark;
 

@@ -10,6 +10,6 @@ mod work;
 
 pub use own::Own;
 pub use plan::{Task, plan};
-pub use reading::Way;
+pub use reading::{UNKNOWN_KIND, Way};
 pub use walk::{Blocked, Seen, walk};
 pub use work::run;

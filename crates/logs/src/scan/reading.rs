@@ -19,6 +19,9 @@ use crate::{
 /// How much is read before what it gave is written: what a crash can cost.
 const STRETCH: u64 = 8 << 20;
 
+/// What is said of a record that makes sense and is new to us.
+pub const UNKNOWN_KIND: &str = "a record of an unknown kind";
+
 /// No reply has so many tokens: a figure beyond it is a mistake, and would drown all others.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 
@@ -204,7 +207,7 @@ impl<'a> Reading<'a> {
         found.text.clear();
         let (unknown, trouble) = (found.unknown.take(), found.trouble.take());
         if let Some(kind) = unknown {
-            self.trouble(format!("a record of an unknown kind: {kind}"), Some(offset));
+            self.trouble(format!("{UNKNOWN_KIND}: {kind}"), Some(offset));
         }
         if let Some(trouble) = trouble {
             self.trouble(trouble, Some(offset));

@@ -1,6 +1,7 @@
 //! Which logs there are. Only the folders that can hold logs are looked through, and nothing is opened but databases.
 
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     fs::Metadata,
     io, iter,
@@ -212,9 +213,14 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// The same log in several files is read where its rank is lowest.
+/// The same log in several files is read where its rank is lowest, and of several of the same rank in the one that has
+/// most: others are copies from before it went on. Of equal ones, the first is read.
 fn without_twins(all: Vec<Seen>) -> Vec<Seen> {
-    let rank = |seen: &Seen| seen.file.twin.as_ref().map_or(0, |(_, rank)| *rank);
+    let rank = |seen: &Seen| {
+        // What a session in a database has is not known, but when it was changed.
+        let newest = seen.part.as_ref().and_then(|_| read::newest(&seen.seen));
+        (seen.file.twin.as_ref().map_or(0, |(_, rank)| *rank), Reverse((seen.bytes, newest)))
+    };
     let mut first: HashMap<String, Seen> = HashMap::new();
     for seen in all {
         match first.get(&seen.name) {
@@ -248,6 +254,22 @@ mod tests {
         root: no_root,
         kept_days: None,
     };
+
+    #[test]
+    fn a_copy_from_before_a_log_went_on_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for (home, text) in [("old", "1"), ("new", "12"), ("other", "1")] {
+            let logs = folder.path().join(home).join("logs");
+            fs::create_dir_all(&logs).unwrap();
+            fs::write(logs.join("log"), text).unwrap();
+        }
+        let home = |name: &str| Home { logs: &AGENT, folder: folder.path().join(name), machine: None };
+        for order in [["old", "new", "other"], ["new", "other", "old"], ["other", "old", "new"]] {
+            let (seen, _) = walk(&order.map(home), &mut Lists::default());
+            let paths: Vec<_> = seen.into_iter().map(|log| log.path).collect();
+            assert_eq!(paths, [folder.path().join("new/logs/log")]);
+        }
+    }
 
     #[test]
     fn what_lies_in_several_homes_is_read_in_the_first() {

@@ -13,12 +13,20 @@ pub struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
+    /// None was looked up yet.
+    #[must_use]
     pub fn new(prices: &'a Prices) -> Self {
         Self { prices, known: ByName::default() }
     }
 
+    /// What one reply cost, in dollars; nothing if that is not known.
+    pub fn dollars(&mut self, ledger: &Ledger, entry: &Entry) -> Option<f64> {
+        let sums = self.of(ledger, entry);
+        (sums.unpriced == 0).then(|| dollars(sums.cost))
+    }
+
     /// All about one reply.
-    pub fn of(&mut self, ledger: &Ledger, entry: &Entry) -> Sums {
+    pub(super) fn of(&mut self, ledger: &Ledger, entry: &Entry) -> Sums {
         let mut sums = Sums {
             input: entry.input,
             output: entry.output,

@@ -1,6 +1,6 @@
 //! Comma-separated values, as RFC 4180 has them. The titles are the names of the JSON.
 
-use super::{By, Model, Row};
+use super::{Block, By, Model, Row};
 use switchboard_event::Timestamp;
 
 /// A line of titles, and a line for each row; with a breakdown, one for each model of it.
@@ -30,11 +30,44 @@ const FIGURES: [&str; 8] = [
 
 fn titles(by: By, breakdown: bool) -> Vec<&'static str> {
     if breakdown {
-        return [&["key", "model"], &FIGURES[..]].concat();
+        return [&["key", "model"], &FIGURES[..], &["cacheWrite1hTokens", "isUnpriced"]].concat();
     }
     let calls: &[&str] = if by == By::Tool { &["calls"] } else { &[] };
     let more = ["cacheWrite1hTokens", "firstAt", "lastAt", "agents", "models", "unpricedModels"];
-    [&["key"], &FIGURES[..], calls, &more].concat()
+    [&["key"], &FIGURES[..], calls, &more, own_titles(by)].concat()
+}
+
+/// What only some rows have. Of a block, only what lies in objects of its own in JSON has other names here.
+fn own_titles(by: By) -> &'static [&'static str] {
+    match by {
+        By::Day | By::Week | By::Month => &["start", "end"],
+        By::Block => &["start", "end", "isActive", "tokensPerMinute", "costUsdPerHour", "projectedTokens", "projectedUsd"],
+        By::Session => &["project", "title"],
+        By::Project | By::Model | By::Agent | By::Tool | By::Subagent => &[],
+    }
+}
+
+fn own_cells(row: &Row, by: By) -> Vec<String> {
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    match by {
+        By::Day | By::Week | By::Month => vec![time(row.start), time(row.end)],
+        By::Block => row.block.as_ref().map_or_else(|| vec![String::new(); own_titles(by).len()], block_cells),
+        By::Session => [&row.project, &row.title].map(|text| text.clone().unwrap_or_default()).to_vec(),
+        By::Project | By::Model | By::Agent | By::Tool | By::Subagent => Vec::new(),
+    }
+}
+
+fn block_cells(block: &Block) -> Vec<String> {
+    let to_come = block.projection.as_ref();
+    vec![
+        block.start.to_string(),
+        block.end.to_string(),
+        block.is_active.to_string(),
+        block.burn_rate.tokens_per_minute.to_string(),
+        block.burn_rate.cost_usd_per_hour.to_string(),
+        to_come.map(|to_come| to_come.total_tokens.to_string()).unwrap_or_default(),
+        to_come.map(|to_come| to_come.cost_usd.to_string()).unwrap_or_default(),
+    ]
 }
 
 fn part_cells(row: &Row, part: &Model) -> Vec<String> {
@@ -48,7 +81,8 @@ fn part_cells(row: &Row, part: &Model) -> Vec<String> {
         part.replies,
     ];
     let names = [row.key.clone(), part.model.clone()];
-    names.into_iter().chain(tokens.map(|count| count.to_string())).chain([part.cost_usd.to_string()]).collect()
+    let more = [part.cost_usd.to_string(), part.cache_write_1h_tokens.to_string(), part.is_unpriced.to_string()];
+    names.into_iter().chain(tokens.map(|count| count.to_string())).chain(more).collect()
 }
 
 fn row_cells(row: &Row, by: By) -> Vec<String> {
@@ -70,6 +104,7 @@ fn row_cells(row: &Row, by: By) -> Vec<String> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     cells.extend([row.cache_write_1h_tokens.to_string(), time(row.first_at), time(row.last_at)]);
     cells.extend([&row.agents, &row.models, &row.unpriced_models].map(|names| names.join(" ")));
+    cells.extend(own_cells(row, by));
     cells
 }
 
@@ -83,7 +118,10 @@ fn quoted(cell: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_event::Timestamp;
+
     use super::{By, Model, Row, csv};
+    use crate::usage::{blocks, sums::Sums};
 
     fn row() -> Row {
         let part = Model { model: "m".to_owned(), total_tokens: 3, cost_usd: 0.5, ..Model::default() };
@@ -92,9 +130,11 @@ mod tests {
 
     #[test]
     fn every_line_has_as_many_cells_as_titles() {
-        for (by, breakdown) in [(By::Day, false), (By::Tool, false), (By::Day, true)] {
+        let plain = By::ALL.map(|by| (by, false));
+        for (by, breakdown) in plain.into_iter().chain([(By::Day, true)]) {
             let mut plain = row();
             plain.key = "k".to_owned();
+            plain.block = Some(blocks::describe(0, &Sums::default(), Timestamp::default()));
             let text = csv(&[plain], by, breakdown);
             let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
             assert_eq!(counts.len(), 2);
@@ -105,6 +145,6 @@ mod tests {
     #[test]
     fn cells_are_quoted_where_they_must() {
         let text = csv(&[row()], By::Day, true);
-        assert_eq!(text.lines().nth(1), Some("\"a \"\"b\"\", c\",m,0,0,0,0,0,3,0,0.5"));
+        assert_eq!(text.lines().nth(1), Some("\"a \"\"b\"\", c\",m,0,0,0,0,0,3,0,0.5,0,false"));
     }
 }

@@ -22,6 +22,7 @@ mod tools;
 mod tests;
 
 pub use by::By;
+pub use cost::Costs;
 pub use csv::csv;
 pub(crate) use gather::Gather;
 pub use gather::{Question, usage};

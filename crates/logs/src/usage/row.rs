@@ -27,6 +27,12 @@ pub struct Usage {
 pub struct Row {
     /// The day, the model, the tool and so on.
     pub key: String,
+    /// By session: what it is called, or the first thing that a person said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// By session: the folder that it began in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// Tokens in, without those of the cache.
     pub input_tokens: u64,
     /// Tokens out, with those of reasoning.
@@ -41,7 +47,8 @@ pub struct Row {
     pub total_tokens: u64,
     /// Replies of models. A reply that called several tools is one in the row of each.
     pub replies: u64,
-    /// What the agent says it cost, else what the tokens cost at list prices; without models that have no price.
+    /// What the agent says it cost, else what the tokens cost at list prices; without models that have no price, which are
+    /// in `unpricedModels`.
     pub cost_usd: f64,
     /// Of `cacheWriteTokens`, those that stay for an hour.
     #[serde(rename = "cacheWrite1hTokens")]
@@ -97,6 +104,9 @@ pub struct Model {
     pub replies: u64,
     /// What they cost.
     pub cost_usd: f64,
+    /// Of `cacheWriteTokens`, those that stay for an hour.
+    #[serde(rename = "cacheWrite1hTokens")]
+    pub cache_write_1h_tokens: u64,
     /// The model has no price: what it cost is not known.
     pub is_unpriced: bool,
 }

@@ -92,6 +92,7 @@ fn part(model: String, sums: &Sums) -> Model {
         total_tokens: sums.total(),
         replies: sums.replies,
         cost_usd: dollars(sums.cost),
+        cache_write_1h_tokens: sums.cache_write_1h,
         is_unpriced: sums.unpriced > 0,
     }
 }

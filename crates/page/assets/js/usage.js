@@ -143,7 +143,7 @@ class UsagePage {
     ];
     return el(
       'div.figures',
-      figure('cost', total.costUsd, money),
+      figure('cost', total.costUsd, () => cost(total)),
       tokens.map(([name, field]) => figure(name, total[`${field}Tokens`])),
       figure('replies', total.replies),
     );
@@ -167,6 +167,12 @@ class UsagePage {
       ({ rows, total }) => fill(this.table, usageTable(TABLES[by], rows, total)),
     );
   }
+}
+
+// What is not all of the cost is marked, and where nothing is known nothing is said.
+function cost({ costUsd, unpricedModels }) {
+  if (!unpricedModels?.length) return money(costUsd ?? 0);
+  return costUsd ? `${money(costUsd)}+` : '–';
 }
 
 const panel = (name, content) => el('section.panel', el('h2', name), content);
@@ -201,12 +207,12 @@ function usageTable(name, rows, total) {
     whole(row.cacheWriteTokens),
     whole(row.totalTokens),
     whole(row.replies),
-    money(row.costUsd ?? 0),
+    cost(row),
   ];
   const line = (row, tag) =>
     el(
       'tr',
-      el('th', { scope: 'row', title: row.key }, clip(row.key, 80)),
+      el('th', { scope: 'row', title: row.key }, clip(row.title ?? row.key, 80)),
       cells(row).map((words) => el(tag, null, words)),
     );
   return el(

@@ -92,6 +92,7 @@ impl SearchQuery {
 fn kinds(said: Option<&str>) -> Result<Vec<Kind>, Problem> {
     let names = said.into_iter().flat_map(|said| said.split(',')).map(str::trim).filter(|name| !name.is_empty());
     let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    let bad = |name: &str| Problem::bad_field("kind", &format!("there are no passages of the kind `{name}`"));
+    let known = || Kind::ALL.map(Kind::name).join(", ");
+    let bad = |name: &str| Problem::bad_field("kind", &format!("there is no kind `{name}`; known are {}", known()));
     names.map(|name| kind(name).ok_or_else(|| bad(name))).collect()
 }

@@ -144,8 +144,8 @@ impl Account {
                 without_last.unwrap_or_default()
             }
             Some(before) => before,
-            None if alone => Count::default(),
-            // A copy repeats where the other thread was before it says anything itself.
+            // A copy repeats where the other thread was before it says anything itself; that may be after its first reply.
+            None if alone && (self.spoke || !self.lineage.is_copy()) => Count::default(),
             None if self.spoke => without_last.unwrap_or(*total),
             None => *total,
         }

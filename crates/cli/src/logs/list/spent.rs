@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchboard_logs::{Filter, Library, Session};
+use switchboard_logs::{Filter, Library, Session, usage::Costs};
 
 use crate::failure::Failure;
 
@@ -14,19 +14,21 @@ pub struct Spent(HashMap<(String, String, String), Used>);
 pub struct Used {
     /// All tokens.
     pub tokens: u64,
-    /// What the agent says it cost.
+    /// What it cost, as `usage` has it; nothing if that is not known of any of it.
     pub cost_usd: Option<f64>,
 }
 
 impl Spent {
     /// Of all sessions of a library.
     pub fn of(library: &Library) -> Result<Self, Failure> {
-        let mut sums: HashMap<_, Used> = HashMap::new();
-        let ledger = library.replies(&Filter::default(), |_, entry| {
+        let prices = library.prices()?;
+        let (mut costs, mut sums): (_, HashMap<_, Used>) = (Costs::new(&prices), HashMap::new());
+        let ledger = library.replies(&Filter::default(), |ledger, entry| {
             let used = sums.entry((entry.agent, entry.session, entry.machine)).or_default();
             let figures = [entry.input, entry.output, entry.cache_read, entry.cache_write, entry.cache_write_1h];
             used.tokens = figures.iter().fold(used.tokens, |sum, figure| sum.saturating_add(*figure));
-            used.cost_usd = entry.cost_usd.map(|cost| cost + used.cost_usd.unwrap_or_default()).or(used.cost_usd);
+            let cost = costs.dollars(ledger, entry);
+            used.cost_usd = cost.map(|cost| cost + used.cost_usd.unwrap_or_default()).or(used.cost_usd);
         })?;
         let name = |name| ledger.name(name).to_owned();
         let named = sums.into_iter().map(|((a, s, m), used)| ((name(a), name(s), name(m)), used));

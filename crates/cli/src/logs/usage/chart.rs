@@ -6,8 +6,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::figures::{cost, cut, title};
 use crate::{
     host,
+    sessions::short,
     terminal::Terminal,
-    view::{figures, paint, style::CYAN},
+    view::{clean, figures, paint, style::CYAN},
 };
 
 /// A name has at most so many columns.
@@ -23,7 +24,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub fn chart(rows: &[Row], of_cost: bool, question: &Question<'_>, terminal: &Terminal) -> String {
     let home = host::home();
     let value = |row: &Row| if of_cost { row.cost_usd } else { exact(row.total_tokens) };
-    let names: Vec<String> = rows.iter().map(|row| cut(&title(row, question.zone, home.as_deref()), WIDEST)).collect();
+    let names: Vec<String> = rows.iter().map(|row| cut(&name(row, question, home.as_deref()), WIDEST)).collect();
     let words: Vec<String> =
         rows.iter().map(|row| format!("{:>7}  {}", figures::tokens(row.total_tokens), cost(row))).collect();
     let widest = |texts: &[String]| texts.iter().map(|text| text.width()).max().unwrap_or_default();
@@ -41,6 +42,14 @@ pub fn chart(rows: &[Row], of_cost: bool, question: &Question<'_>, terminal: &Te
         text.push('\n');
     }
     text
+}
+
+/// What a bar is called. There is no room for all of a session's id, and what it is about says more.
+fn name(row: &Row, question: &Question<'_>, home: Option<&str>) -> String {
+    match &row.title {
+        Some(title) => format!("{} {}", short(&row.key), clean::line(title)),
+        None => title(row, question.zone, home),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a bar has few columns")]

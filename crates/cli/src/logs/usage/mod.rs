@@ -52,7 +52,7 @@ pub struct Usage {
     #[arg(long, help_heading = "Output", value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "tokens", value_parser = ["tokens", "cost"])]
     chart: Option<String>,
     /// What each model used, below each row
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "chart")]
     breakdown: bool,
     /// The order of rows [default: key along time, else cost]
     #[arg(long, help_heading = "Output", value_name = "BY", value_parser = order())]
@@ -95,7 +95,7 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     };
     let for_people = !args.json && !args.csv;
     if for_people {
-        text.push_str(&remarks::remarks(&usage, more, &report, &question));
+        text.push_str(&remarks::remarks(&usage, more, args.chart.is_none(), &report, &question));
     }
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }

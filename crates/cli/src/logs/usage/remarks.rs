@@ -12,20 +12,29 @@ use crate::view::{clean, figures};
 const NAMED: usize = 6;
 
 /// What is to be said beside the rows, a line each.
-pub fn remarks(usage: &Usage, more: usize, report: &Report, question: &Question<'_>) -> String {
+pub fn remarks(usage: &Usage, more: usize, has_total: bool, report: &Report, question: &Question<'_>) -> String {
     let mut lines = Vec::new();
-    if usage.rows.is_empty() {
+    if usage.rows.is_empty() && more == 0 {
         lines.push("no replies: no logs, or none that fit; `switchboard logs doctor` says where was looked".to_owned());
     }
-    lines.extend((more > 0).then(|| format!("… and {} more, which are in the total", figures::count(more, "row"))));
+    lines.extend((more > 0).then(|| left_out(more, has_total)));
     lines.extend(usage.rows.iter().filter_map(|row| forecast(row, question)));
     lines.extend(unpriced(&usage.unpriced));
-    lines.extend((report.troubles > 0).then(|| {
-        let troubles = grouped(report.troubles);
-        format!("could not be read, and is not counted: {troubles} of the records and files; `switchboard logs doctor` names them")
+    // A record of a new kind has nothing to do with tokens, as far as anybody knows.
+    let unread = report.troubles.saturating_sub(report.unknown);
+    lines.extend((unread > 0).then(|| {
+        let troubles = grouped(unread);
+        format!("could not be read: {troubles} of all records and files; `switchboard logs doctor` names them")
     }));
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
     if usage.rows.is_empty() || text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// Rows that are not shown. In a picture there is no total that has them.
+fn left_out(more: usize, has_total: bool) -> String {
+    let are = if more == 1 { "is" } else { "are" };
+    let total = if has_total { format!(", which {are} in the total") } else { String::new() };
+    format!("… and {} more{total}", figures::count(more, "row"))
 }
 
 /// How the current block goes on.

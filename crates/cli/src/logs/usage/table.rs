@@ -79,6 +79,8 @@ struct Lines<'a> {
     title: String,
     lines: Vec<Line<'a>>,
     columns: Vec<&'static Column>,
+    /// What the last column says.
+    last: &'static str,
     with_models: bool,
 }
 
@@ -121,7 +123,8 @@ impl<'a> Lines<'a> {
         let is_tool = question.by == By::Tool;
         let columns = COLUMNS.iter().filter(|column| is_tool || column.title != CALLS.title).collect();
         let with_models = question.by != By::Model && !question.breakdown;
-        Self { title: question.by.name().to_uppercase(), lines, columns, with_models }
+        let last = if question.by == By::Session { "TITLE" } else { "MODELS" };
+        Self { title: question.by.name().to_uppercase(), lines, columns, last, with_models }
     }
 
     /// The first shape that fits.
@@ -158,7 +161,7 @@ impl<'a> Lines<'a> {
         let columns: Vec<&&Column> = self.columns.iter().filter(|column| shape.step < column.goes).collect();
         let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
         let has_models = self.with_models && shape.models > 0;
-        let models = if has_models { "MODELS" } else { "" };
+        let models = if has_models { self.last } else { "" };
         let mut text = shape.line(&self.title, &titles, (models, DIM), DIM, colour);
         for line in &self.lines {
             let cells: Vec<String> = columns.iter().map(|column| line.cell(column, shape.digits)).collect();
@@ -179,7 +182,9 @@ impl Line<'_> {
 
     fn models(&self, room: usize) -> String {
         match self.of {
-            Of::Row(row) if self.style != BOLD => clip(&clean::line(&row.models.join(", ")), room),
+            Of::Row(row) if self.style != BOLD => {
+                clip(&clean::line(row.title.as_ref().unwrap_or(&row.models.join(", "))), room)
+            }
             // Those of all rows say nothing about any.
             _ => String::new(),
         }
