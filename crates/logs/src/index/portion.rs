@@ -15,6 +15,8 @@ pub struct Portion {
     pub depth: Depth,
     /// The log is read anew: what was known of it goes.
     pub fresh: bool,
+    /// The log could not be read: what is known of it stays, and only what is wrong is news.
+    pub is_kept: bool,
     /// How far it was read.
     pub at: u64,
     /// How many bytes were read now.
@@ -51,6 +53,7 @@ impl Portion {
             version,
             depth,
             fresh: false,
+            is_kept: false,
             at: 0,
             read: 0,
             records: 0,

@@ -108,6 +108,9 @@ fn move_to(connection: &Connection, unit: i64, seen: &Seen) -> rusqlite::Result<
 
 /// Writes a portion; whether it came in time.
 fn write(transaction: &Transaction<'_>, portion: &Portion, mut shelf: Option<&mut Shelf>) -> rusqlite::Result<bool> {
+    if portion.is_kept {
+        return tell(transaction, portion).map(|()| true);
+    }
     if !advance(transaction, portion)? {
         return Ok(false);
     }
@@ -131,14 +134,20 @@ fn write(transaction: &Transaction<'_>, portion: &Portion, mut shelf: Option<&mu
         let mut insert = transaction.prepare_cached("INSERT INTO raw (unit, begin, records) VALUES (?1, ?2, ?3)")?;
         insert.execute(params![portion.unit, begin, records])?;
     }
-    for (what, place, times) in &portion.troubles {
-        let mut insert = transaction.prepare_cached(
-            "INSERT INTO trouble (unit, what, place, times) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE SET times = times + excluded.times",
-        )?;
-        insert.execute(params![portion.unit, what, place, times])?;
-    }
+    tell(transaction, portion)?;
     Ok(true)
+}
+
+/// Tells what could not be read. What is tried again and again is one trouble.
+fn tell(connection: &Connection, portion: &Portion) -> rusqlite::Result<()> {
+    for (what, place, times) in &portion.troubles {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO trouble (unit, what, place, times) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET times = CASE WHEN ?5 THEN 0 ELSE times END + excluded.times",
+        )?;
+        insert.execute(params![portion.unit, what, place, times, portion.is_kept])?;
+    }
+    Ok(())
 }
 
 /// Everything that a log gave goes.

@@ -377,12 +377,18 @@ mod tests {
     use switchboard_agents::Spent;
     use switchboard_event::Timestamp;
 
-    use crate::{Filter, Library, Setup, index::spent::Replies};
+    use crate::{Entry, Filter, Library, Setup, index::spent::Replies};
 
     /// A log of another machine with a reply that has this key.
     fn add(library: &Library, unit: i64, key: u128, at: i64) {
+        add_of(library, unit, key, at, None);
+    }
+
+    /// The same, of a subagent.
+    fn add_of(library: &Library, unit: i64, key: u128, at: i64, subagent: Option<&str>) {
         let mut replies = Replies::default();
-        replies.add(&Spent { at: Timestamp::from_micros(at), output: 10, ..Spent::default() }, 0);
+        let (cwd, subagent) = (Some(format!("/{unit}")), subagent.map(str::to_owned));
+        replies.add(&Spent { at: Timestamp::from_micros(at), output: 10, cwd, subagent, ..Spent::default() }, 0);
         let mut row = replies.take();
         // Their number comes first, then the keys.
         row[1..17].copy_from_slice(&key.to_le_bytes());
@@ -393,11 +399,32 @@ mod tests {
         index.connection.execute("INSERT INTO spent (unit, packed) VALUES (?1, ?2)", params![unit, row]).unwrap();
     }
 
+    fn library(folder: &tempfile::TempDir) -> Library {
+        let data = folder.path().to_owned();
+        Library::open(Setup { data, homes: Vec::new(), alone: false, keep: false, own: None }).unwrap()
+    }
+
+    #[test]
+    fn a_reply_of_several_logs_is_all_of_the_one_that_it_belongs_to() {
+        // Whichever was indexed first.
+        for (main, sub) in [(1, 2), (2, 1)] {
+            let folder = tempfile::tempdir().unwrap();
+            let library = library(&folder);
+            for unit in [1, 2] {
+                add_of(&library, unit, 9, 50, (unit == sub).then_some("helper"));
+            }
+            let ledger = library.ledger(&Filter::default()).unwrap();
+            let of =
+                |entry: &Entry| [entry.session, entry.project, entry.subagent].map(|name| ledger.name(name).to_owned());
+            let got: Vec<_> = ledger.entries.iter().map(of).collect();
+            assert_eq!(got, [[format!("s{main}"), format!("/{main}"), String::new()]]);
+        }
+    }
+
     #[test]
     fn a_part_of_a_key_makes_no_two_replies_one() {
         let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().to_owned();
-        let library = Library::open(Setup { data, homes: Vec::new(), alone: false, keep: false, own: None }).unwrap();
+        let library = library(&folder);
         // Two that only look alike, and one that lies in two logs: in that which went on first it belongs to.
         for (unit, key, at) in [(1, 7 << 64 | 5, 200), (2, 8 << 64 | 5, 100), (1, 9, 50), (2, 9, 50)] {
             add(&library, unit, key, at);

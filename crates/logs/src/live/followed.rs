@@ -112,8 +112,7 @@ impl Base {
         let sessions: HashMap<String, String> = read::sessions_of(path, self.queries)?.into_iter().collect();
         let is_new = |(id, state): &(&String, &String)| match &self.known {
             Some(known) => known.get(*id) != Some(*state),
-            None => read::newest(state)
-                .is_some_and(|time| u128::from(now.millis_since(time)) <= within.as_millis()),
+            None => read::newest(state).is_some_and(|time| u128::from(now.millis_since(time)) <= within.as_millis()),
         };
         let changed = sessions.iter().filter(is_new).map(|(id, _)| id.clone()).collect();
         self.known = Some(sessions);

@@ -43,7 +43,8 @@ pub fn look_in(homes: &[Home], number: usize, ears: &mut Ears, found: &mut dyn F
 pub fn below(homes: &[Home], number: usize, path: &Path, ears: &mut Ears, found: &mut dyn FnMut(Found)) {
     let Ok(meta) = fs::metadata(path) else { return };
     if !meta.is_dir() {
-        if let Some(log) = log(homes, number, path, &meta) {
+        // A pipe may be named like a log.
+        if let Some(log) = log(homes, number, path, &meta).filter(|_| meta.is_file()) {
             found(log);
         }
         return;

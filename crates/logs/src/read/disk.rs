@@ -7,6 +7,8 @@ use std::{
 
 use switchboard_agents::Host;
 
+use super::file;
+
 /// The disk alone: neither the environment nor the user's home has to do with where a log's own files are.
 pub struct Disk;
 
@@ -20,7 +22,7 @@ impl Host for Disk {
     }
 
     fn read(&self, path: &Path) -> Option<String> {
-        fs::read_to_string(path).ok()
+        String::from_utf8(file::whole(path).ok()?).ok()
     }
 
     fn list(&self, folder: &Path) -> Vec<PathBuf> {

@@ -1,10 +1,10 @@
 //! A JSON document whose parts are the records.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use serde::de::IgnoredAny;
 
-use super::on_one_line;
+use super::{file, on_one_line};
 
 /// Gives the parts from a number on.
 ///
@@ -16,7 +16,7 @@ pub fn read(
     from: u64,
     each: &mut dyn FnMut(u64, &[u8]),
 ) -> io::Result<u64> {
-    let text = String::from_utf8(fs::read(path)?)
+    let text = String::from_utf8(file::whole(path)?)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let text = text.trim_start_matches('\u{feff}').trim_matches(|c: char| c == '\0' || c.is_ascii_whitespace());
     let (mut end, mut number) = (from, 0);

@@ -5,12 +5,12 @@ mod compressed;
 mod database;
 mod disk;
 mod document;
+mod file;
 mod lines;
 mod tree;
 
 use std::{
     borrow::Cow,
-    fs::File,
     io::{self, Seek as _, SeekFrom},
     num::NonZeroU64,
     path::Path,
@@ -19,6 +19,7 @@ use std::{
 use rustix::fs::{Advice, fadvise};
 
 pub use database::{Database, database_mark, database_of, fetch_database, newest, sessions_of};
+pub use file::open;
 use switchboard_agents::{Depth, Form, Logs};
 pub use tree::mark as tree_mark;
 
@@ -41,7 +42,7 @@ pub fn records(
 ) -> io::Result<u64> {
     match form {
         Form::Lines | Form::Replayed => {
-            let mut file = File::open(path)?;
+            let mut file = open(path)?;
             file.seek(SeekFrom::Start(from))?;
             lines::read(&mut file, from, each)
         }
@@ -50,6 +51,17 @@ pub fn records(
         Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, depth, each),
         Form::Tree(pieces) => tree::read(path, *pieces, from, each),
         Form::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
+    }
+}
+
+/// Makes sure that a file can be read to its end, where only that tells.
+///
+/// # Errors
+/// If it cannot.
+pub fn check(path: &Path, form: &Form) -> io::Result<()> {
+    match form {
+        Form::Compressed => compressed::check(path),
+        _ => Ok(()),
     }
 }
 
@@ -63,7 +75,7 @@ pub fn fetch(path: &Path, from: u64) {
 
 /// Has the system fetch a part of a file. It is only a hint: what is wrong with the file is seen when it is read.
 fn fetch_part(path: &Path, from: u64, bytes: u64) {
-    if let Ok(file) = File::open(path) {
+    if let Ok(file) = open(path) {
         fadvise(&file, from, NonZeroU64::new(bytes), Advice::WillNeed).ok();
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
 use switchboard_agents::{Host, Piece};
 
-use super::{disk::Disk, on_one_line};
+use super::{disk::Disk, file, on_one_line};
 
 /// Gives the records from a number on. A piece that vanished meanwhile is no record.
 ///
@@ -19,7 +19,7 @@ pub fn read(
     fs::metadata(path)?;
     let (mut number, mut broken) = (0, None);
     for piece in pieces(&Disk, path) {
-        match fs::read(&piece.path) {
+        match file::whole(&piece.path) {
             Ok(bytes) if number >= from => each(number, &record(piece.table, &bytes)),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

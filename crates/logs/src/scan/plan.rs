@@ -2,14 +2,16 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::File,
     sync::Arc,
 };
 
 use switchboard_agents::{Depth, Form};
 
 use super::{Seen, mark};
-use crate::index::{Index, units::Unit};
+use crate::{
+    index::{Index, units::Unit},
+    read,
+};
 
 /// What there is to do.
 #[derive(Default)]
@@ -101,5 +103,5 @@ fn take_moved<'a>(absent: &mut Vec<&'a Arc<Unit>>, seen: &Seen) -> Option<&'a Ar
 }
 
 fn holds(seen: &Seen, mark: &[u8]) -> bool {
-    File::open(&seen.path).is_ok_and(|file| mark::still_holds(&file, mark))
+    read::open(&seen.path).is_ok_and(|file| mark::still_holds(&file, mark))
 }

@@ -1,6 +1,6 @@
 //! Reading one log: records in, portions out.
 
-use std::{borrow::Cow, fs::File, mem};
+use std::{borrow::Cow, io, mem, sync::Arc};
 
 use switchboard_agents::{Depth, Facts, Finds, Form, LOGS, Skim, own_skim};
 use switchboard_event::Timestamp;
@@ -12,6 +12,7 @@ use crate::{
         portion::{End, Portion},
         press::Press,
         spent::Replies,
+        units::Unit,
     },
     read,
 };
@@ -120,13 +121,18 @@ impl<'a> Reading<'a> {
         let (path, form, from) = (seen.path.clone(), seen.file.form, self.from);
         let (part, depth) = (seen.part.as_deref(), self.way.depth);
         let own = self.way.own.as_ref().filter(|_| matches!(form, Form::Events));
+        // What is read is written before the end is seen.
+        let check = if self.has_more_to_lose() { read::check(&path, &form) } else { Ok(()) };
         let mut each = |offset, record: &[u8]| self.record(offset, record);
-        let read = match own {
+        let read = check.and_then(|()| match own {
             Some(own) => own.records(part.unwrap_or_default(), &mut each),
             None => read::records(&path, &form, part, from, depth, &mut each),
-        };
+        });
         if self.stopped {
             return;
+        }
+        if let Some(error) = read.as_ref().err().filter(|_| self.has_more_to_lose()) {
+            return self.keep_what_is_known(unreadable(error));
         }
         if !matches!(form, Form::Lines) {
             self.skim.end(&mut self.found);
@@ -136,7 +142,7 @@ impl<'a> Reading<'a> {
             Ok(end) => (end, true),
             // It was deleted while it was read: what was read of it is worth having.
             Err(error) => {
-                self.trouble(format!("cannot be read: {error}"), None);
+                self.trouble(unreadable(&error), None);
                 (self.next.at, false)
             }
         };
@@ -150,6 +156,19 @@ impl<'a> Reading<'a> {
             parent: facts.parent.clone().filter(|_| seen.file.parent.is_none()),
         };
         self.give(at, Some(end));
+    }
+
+    /// The log was read before, and nothing of it has gone yet for what is read now.
+    fn has_more_to_lose(&self) -> bool {
+        let was_read = |unit: &Arc<Unit>| unit.tokens.at > 0 || unit.text.at > 0;
+        self.next.fresh && self.task.known.as_ref().is_some_and(was_read)
+    }
+
+    /// The log cannot be read now, and may never be again: only that is told.
+    fn keep_what_is_known(self, trouble: String) {
+        let troubles = vec![(trouble, None, 1)];
+        let portion = Portion::new(self.next.unit, self.next.version, self.next.depth);
+        (self.send)(Portion { troubles, is_kept: true, ..portion });
     }
 
     fn record(&mut self, offset: u64, record: &[u8]) {
@@ -266,9 +285,13 @@ impl<'a> Reading<'a> {
         }
         if matches!(self.task.seen.file.form, Form::Lines) {
             let reached = at.max(self.counted);
-            portion.mark = File::open(&self.task.seen.path).and_then(|file| mark::of(&file, reached)).ok();
+            portion.mark = read::open(&self.task.seen.path).and_then(|file| mark::of(&file, reached)).ok();
         }
         self.from = at;
         self.stopped = !(self.send)(portion);
     }
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("cannot be read: {error}")
 }

@@ -41,7 +41,9 @@ fn titles(by: By, breakdown: bool) -> Vec<&'static str> {
 fn own_titles(by: By) -> &'static [&'static str] {
     match by {
         By::Day | By::Week | By::Month => &["start", "end"],
-        By::Block => &["start", "end", "isActive", "tokensPerMinute", "costUsdPerHour", "projectedTokens", "projectedUsd"],
+        By::Block => {
+            &["start", "end", "isActive", "tokensPerMinute", "costUsdPerHour", "projectedTokens", "projectedUsd"]
+        }
         By::Session => &["project", "title"],
         By::Project | By::Model | By::Agent | By::Tool | By::Subagent => &[],
     }

@@ -8,10 +8,11 @@ use std::{
     thread,
 };
 
+use rustix::fs::{FileType, Mode};
 use switchboard_testkit::{
     corpus::{
         Wanted,
-        agents::{claude, codex},
+        agents::{claude, codex, gemini},
     },
     dice::Dice,
 };
@@ -135,6 +136,48 @@ fn what_was_indexed_stays_when_the_logs_are_gone() {
     assert_eq!(said(&library), before);
     drop(library);
     assert_eq!(said(&place.library()), before);
+}
+
+#[test]
+fn what_was_indexed_stays_when_a_log_cannot_be_read_any_more() {
+    let (place, _) = Place::with(|corpus| {
+        codex::session(corpus, codex::Case::Compressed, 1, 60_000)?;
+        gemini::session(corpus, gemini::Case::Document, 2, 60_000)
+    });
+    let (library, _) = place.current();
+    let before = said(&library);
+    let ends = |path: &PathBuf| [".zst", ".json"].iter().any(|end| path.to_string_lossy().ends_with(end));
+    let logs: Vec<_> =
+        files(&place.home()).into_iter().filter(ends).map(|path| (fs::read(&path).unwrap(), path)).collect();
+    assert_eq!(logs.len(), 2);
+    for (bytes, path) in &logs {
+        fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    for round in 1..=2 {
+        assert_eq!(refresh(&library).troubles, 2, "round {round}");
+        assert_eq!(said(&library), before, "round {round}");
+    }
+    for (bytes, path) in &logs {
+        fs::write(path, bytes).unwrap();
+    }
+    assert_eq!(refresh(&library).troubles, 0);
+    assert_eq!(said(&library), place.afresh());
+}
+
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let (place, _) = Place::with(|corpus| claude::session(corpus, claude::Case::Repeated, 1, 60_000));
+    let before = place.afresh();
+    let path = only(logs(&place.home()));
+    let pipe =
+        |path: &Path| rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    pipe(&path.with_file_name("pipe.jsonl"));
+    let tree = place.file(".local/share/opencode/storage/session/p/ses_1.json", b"{\"id\":\"ses_1\"}");
+    let messages = tree.ancestors().nth(3).unwrap().join("message/ses_1");
+    fs::create_dir_all(&messages).unwrap();
+    pipe(&messages.join("msg_1.json"));
+    let (library, report) = place.current();
+    assert_eq!((said(&library).all, report.troubles), (before.all, 1));
 }
 
 #[test]

@@ -178,6 +178,25 @@ fn a_response_that_is_recorded_again_counts_once() {
 }
 
 #[test]
+fn what_a_fork_repeats_of_the_only_reply_before_it_is_not_its_own() {
+    let total = |input: u64| format!(r#"{{"input_tokens":{input},"output_tokens":20}}"#);
+    let count = |total: &str, last: &str| {
+        let info = format!(r#"{{"total_token_usage":{total},"last_token_usage":{last}}}"#);
+        format!(r#"{{"type":"event_msg","payload":{{"type":"token_count","info":{info}}}}}"#)
+    };
+    let meta = r#"{"type":"session_meta","payload":{"id":"01a1e0a9-5f4e-7ce0-a9bb-fba447950f56","history_base":{"thread_id":"01a1e0a8-5f4e-7ce0-a9bb-fba447950f56","end_ordinal_exclusive":9}}}"#;
+    let said = r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}"#;
+    let lines = [meta, &count(&total(100), &total(100)), said, &count(&total(1100), &total(1000))]
+        .map(|line| line.as_bytes().to_vec());
+    let spent =
+        |lines: &[Vec<u8>]| -> Vec<u64> { skim(lines, Depth::Tokens).spent.iter().map(|spent| spent.input).collect() };
+    assert_eq!(spent(&lines), [1000]);
+    // In a thread of its own it is the first reply.
+    let own = br#"{"type":"session_meta","payload":{"id":"01a1e0a9-5f4e-7ce0-a9bb-fba447950f56"}}"#.to_vec();
+    assert_eq!(spent(&[&[own], &lines[1..]].concat()), [100, 1000]);
+}
+
+#[test]
 fn first_turns_that_are_equal_are_two_in_two_sessions() {
     let copy = |session: &str| -> Vec<Vec<u8>> {
         let text = String::from_utf8(lines("made-old").join(&b'\n')).unwrap();

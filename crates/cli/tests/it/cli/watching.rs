@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::process::Signal;
+use rustix::{
+    fs::{FileType, Mode},
+    process::Signal,
+};
 use serde_json::{Value, json};
 use switchboard_testkit::stage::Running;
 use tempfile::TempDir;
@@ -129,6 +132,24 @@ fn a_log_is_seen_from_its_first_line_on() {
     assert_eq!(figures.map(|name| row[name].as_u64().unwrap()), [20, 40, 2000, 200, 2260], "{row}");
     assert!(row["costUsd"].as_f64().is_some_and(|cost| cost > 0.0), "{row}");
     assert_eq!(row["contextUsed"], 1110, "{row}");
+}
+
+#[test]
+fn a_pipe_that_is_named_like_a_log_stops_nothing() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    let pipe = |name: &str| {
+        let path = home.log().with_file_name(name);
+        rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    };
+    pipe("before.jsonl");
+    let watching = home.watch(&["--json"]);
+    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    pipe("after.jsonl");
+    home.say("it works");
+    watching.wait_for("a reply", |said| last(said)["replies"] == 1).unwrap();
+    watching.signal(Signal::INT).unwrap();
+    assert_eq!(watching.end().unwrap().code, Some(0));
 }
 
 #[test]
