@@ -1,6 +1,5 @@
 //! `switchboard logs export`: sessions for other programs and for other people, without the secrets in them.
 
-mod counted;
 mod format;
 mod part;
 mod target;
@@ -10,7 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use switchboard_agents::Depth;
 use switchboard_event::Timestamp;
-use switchboard_logs::{Filter, Library, Session, export::Redactor};
+use switchboard_logs::{Counted, Filter, Library, Session, export::Redactor};
 
 use super::{
     filter::{self, Only},
@@ -19,7 +18,6 @@ use super::{
     show,
 };
 use crate::{failure::Failure, sessions::say, view::figures::count};
-use counted::Counted;
 use format::{Format, Pen};
 use target::Target;
 
@@ -88,10 +86,10 @@ fn write(
 ) -> Result<Option<PathBuf>, Failure> {
     let mut counted = Counted::default();
     for (number, session) in sessions.iter().enumerate() {
-        let (mut events, _) = show::events(library, session)?;
-        if pen.adds_up() {
-            counted.once(&mut events);
+        if !pen.adds_up() {
+            counted = Counted::default();
         }
+        let (events, _) = show::events(session, library.transcript_after(session, &mut counted)?);
         let is_first = number == 0 || target.is_folder();
         pen.session(session, events, is_first, target.begin(session)?).map_err(Failure::Output)?;
     }
