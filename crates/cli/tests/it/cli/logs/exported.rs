@@ -111,6 +111,24 @@ fn sessions_go_into_a_folder_or_a_file() {
     assert!(refused.contains("cannot write /nonexistent/x.jsonl"), "{refused}");
 }
 
+#[test]
+fn ids_and_filters_narrow_each_other() {
+    let machine = Machine::with(&two());
+    let id = "11111111-1111";
+    let count = |args: &[&str]| machine.objects(&[&["export"], args].concat()).len();
+    let one = count(&[id]);
+    assert_eq!(
+        [count(&[id, id]), count(&[id, "--agent", "claude"]), count(&["last", "last"])],
+        [one, one, count(&["last"])]
+    );
+    for filter in
+        [&["--since", "2030-01-01"][..], &["--agent", "codex"], &["--project", "elsewhere"], &["--text", "haiku"]]
+    {
+        let refused = machine.logs(&[&["export", id], filter].concat()).fails(2);
+        assert!(refused.contains("no such session"), "{filter:?}: {refused}");
+    }
+}
+
 /// A key of each kind that a line of a file can begin with.
 fn kinds() -> Vec<(String, String)> {
     let noise =
