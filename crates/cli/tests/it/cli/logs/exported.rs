@@ -107,8 +107,10 @@ fn sessions_go_into_a_folder_or_a_file() {
     );
     let refused = machine.logs(&["export", "-f", "html"]).fails(2);
     assert!(refused.contains("2 sessions do not fit on one page"), "{refused}");
-    let refused = machine.logs(&["export", "last", "-o", "/nonexistent/x.jsonl"]).fails(2);
-    assert!(refused.contains("cannot write /nonexistent/x.jsonl"), "{refused}");
+    for path in ["/nonexistent/x.jsonl", "/proc/x/"] {
+        let refused = machine.logs(&["export", "last", "-o", path]).fails(5);
+        assert!(refused.contains(&format!("cannot write {path}")), "{refused}");
+    }
 }
 
 #[test]
