@@ -131,6 +131,27 @@ fn ids_and_filters_narrow_each_other() {
     }
 }
 
+#[test]
+fn telling_names_are_enough_in_every_format() {
+    let secrets =
+        ["correcthorse", "Tr0ub4dor&3", "qqqwwweee", "Zm9vYmFyYmF6MTIz", "secretpw", "my pass word 1", "abcdefghijkl"];
+    let [word, odd, json, cookie, mysql, spaced, option] = secrets;
+    let text = format!(
+        "PASSWORD={word}\nDB_PASSWORD={odd}\n{{\"token\":\"{json}\"}}\nCookie: a=1; session={cookie}\nmysql -p{mysql} x\n\
+         export PASSWORD='{spaced}'\nrun --token {option} --fast\n\"max_tokens\": 4096"
+    );
+    let id = "99999999-1111-4111-8111-111111111111";
+    let machine = Machine::with(&[Log::new(id).asks(&text).runs(&text, &text).says(&text)]);
+    for format in ["trace", "csv", "markdown", "html"] {
+        let shown = machine.logs(&["export", "-f", format]).ok();
+        for secret in secrets {
+            assert!(!shown.contains(secret), "{format}: {secret}: {shown}");
+        }
+        assert!(shown.contains("4096"), "{format}");
+    }
+    assert!(machine.objects(&["export"]).len() > 3, "each line is JSON");
+}
+
 /// A key of each kind that a line of a file can begin with.
 fn kinds() -> Vec<(String, String)> {
     let noise =
