@@ -40,8 +40,8 @@ pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume};
 pub use logs::{
-    Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, Rows, Skim, Spent,
-    no_root, own_skim,
+    Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, ReplyKey, Rows,
+    Skim, Spent, no_root, own_key, own_skim,
 };
 pub use mend::Mender;
 pub use reader::{Note, Reader, Start, Why};

@@ -76,6 +76,14 @@ pub enum Failure {
     /// Something of the machine is not as it should be.
     #[error("{0}")]
     Machine(String),
+    /// A file that cannot be written.
+    #[error("cannot write {}: {cause}", .path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
@@ -94,13 +102,15 @@ impl Failure {
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
             Self::Logs(LogsError::NoSession(_) | LogsError::Ambiguous { .. }) => 2,
             Self::Logs(LogsError::Regex(_) | LogsError::Prices(_)) => 2,
-            Self::Store(_) | Self::Logs(_) | Self::Log(_) | Self::Machine(_) | Self::Output(_) => 5,
+            Self::Store(_) | Self::Logs(_) | Self::Log(_) | Self::Machine(_) => 5,
+            Self::Unwritable { .. } | Self::Output(_) => 5,
         }
     }
 
     /// The reader of our output has seen enough.
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, Self::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+        let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+        matches!(self, Self::Output(cause) | Self::Unwritable { cause, .. } if broken(cause))
     }
 }
 

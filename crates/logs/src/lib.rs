@@ -22,7 +22,7 @@ pub use ask::{Filter, Query, Words};
 pub use error::LogsError;
 pub use hit::{Hit, Hits};
 pub use ledger::{Entry, Ledger, Name};
-pub use library::{Health, Library, Ours, Setup};
+pub use library::{Counted, Health, Library, Ours, Setup};
 pub use places::{Home, homes, looked_in};
 pub use progress::{Progress, Report, Trouble};
 pub use session::{Kept, Own, Session, Transcript};

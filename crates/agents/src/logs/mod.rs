@@ -8,7 +8,7 @@ mod skim;
 use std::path::{Path, PathBuf};
 
 pub use found::{Base, Called, Facts, Found, Kind, Passage, Spent};
-pub use of_events::own_skim;
+pub use of_events::{Key as ReplyKey, own_key, own_skim};
 pub(crate) use of_events::{OfEvents, Ways};
 pub use skim::{Depth, Skim};
 
@@ -31,6 +31,8 @@ pub struct Logs {
     pub file: fn(&Path) -> Option<LogFile>,
     /// A quick way through one file, from its beginning, or from where what it saved was read.
     pub skim: fn(&LogFile, saved: Option<&[u8]>) -> Box<dyn Skim>,
+    /// What makes a reply the same everywhere, by the event that tells its figures: as the skim has it.
+    pub key: ReplyKey,
     /// The folder that was worked in, for agents that write it beside a log (of this path) and not in it: see [`no_root`].
     pub root: fn(&dyn Host, &Path) -> Option<String>,
     /// After how many days the agent deletes its logs, if it does.

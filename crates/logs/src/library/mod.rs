@@ -1,6 +1,7 @@
 //! All logs of this machine, and the index over them.
 
 mod ask;
+mod counted;
 mod health;
 mod ledger;
 mod matching;
@@ -20,6 +21,7 @@ use std::{
 
 use switchboard_agents::Depth;
 
+pub use counted::Counted;
 pub use health::Health;
 pub use ours::Ours;
 

@@ -3,10 +3,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use rusqlite::Connection;
-use switchboard_agents::{Depth, LOGS, LogFile, Options, Record, Start, Translator, source};
+use switchboard_agents::{Depth, LOGS, LogFile, Options, Record, ReplyKey, Start, Translator, own_key, source};
 use switchboard_event::{Body, Details, Event, Id};
 
-use super::{Library, sessions::belongs};
+use super::{Counted, Library, counted::Told, sessions::belongs};
 use crate::{
     Kept, LogsError, Session, Transcript,
     index::{block::Block, units::Unit},
@@ -22,15 +22,31 @@ impl Library {
     /// # Errors
     /// If neither can be read.
     pub fn transcript(&self, session: &Session) -> Result<Transcript, LogsError> {
+        self.transcript_after(session, &mut Counted::default())
+    }
+
+    /// The same behind other sessions: what it repeats of them has no tokens again.
+    ///
+    /// # Errors
+    /// If neither can be read.
+    pub fn transcript_after(&self, session: &Session, counted: &mut Counted) -> Result<Transcript, LogsError> {
         let all = self.units()?;
         let units = all.iter().filter(|unit| belongs(unit, session));
-        let events: Vec<Vec<Event>> =
-            units.map(|unit| self.events(unit, &session.id, u64::MAX)).collect::<Result<_, _>>()?;
-        if events.iter().all(Vec::is_empty) {
+        let mut logs = units.map(|unit| self.told(unit, session)).collect::<Result<Vec<_>, _>>()?;
+        if logs.iter().all(|log| log.events.is_empty()) {
             return self.kept(session).map(Transcript::Kept);
         }
+        counted.once(&mut logs);
         let before = self.before(session, &all)?;
+        let events = logs.into_iter().map(|log| log.events).collect();
         Ok(Transcript::Events(woven([before, events].concat())))
+    }
+
+    /// One of the logs of a session.
+    fn told(&self, unit: &Unit, session: &Session) -> Result<Told, LogsError> {
+        let logs = LOGS.iter().find(|logs| logs.agent == unit.agent && !unit.is_own());
+        let key = logs.map_or(own_key as ReplyKey, |logs| logs.key);
+        Ok(Told { session: unit.session.clone(), key, events: self.events(unit, &session.id, u64::MAX)? })
     }
 
     /// What a session that began as a copy does not have in its own log: what was said up to then, the earliest first.

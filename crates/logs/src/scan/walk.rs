@@ -237,7 +237,7 @@ fn without_twins(all: Vec<Seen>) -> Vec<Seen> {
 mod tests {
     use std::fs;
 
-    use switchboard_agents::{LogFile, Logs, no_root, own_skim};
+    use switchboard_agents::{LogFile, Logs, no_root, own_key, own_skim};
 
     use super::walk;
     use crate::{Home, index::lists::Lists};
@@ -251,6 +251,7 @@ mod tests {
         folders: &["logs"],
         file: |path| Some(LogFile { twin: Some((path.display().to_string(), 0)), ..LogFile::lines(None) }),
         skim: |_, _| own_skim(),
+        key: own_key,
         root: no_root,
         kept_days: None,
     };

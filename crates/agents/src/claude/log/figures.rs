@@ -23,6 +23,11 @@ pub fn name<'a>(message: Option<&'a str>, request: Option<&'a str>, record: Opti
     }
 }
 
+/// What makes a reply with this name the same everywhere.
+pub fn key(name: &str) -> String {
+    format!("claude:{name}")
+}
+
 /// The figures of a message; none where there are none, or where no model was asked.
 pub fn usage(message: &Object<'_>) -> Option<Usage> {
     let figures = message.get("usage").map(Json::object)?;

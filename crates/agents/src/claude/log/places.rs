@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::skim::Glance;
+use super::{figures, skim::Glance};
 use crate::{Host, LogFile, Logs, no_root};
 
 /// The logs of Claude Code.
@@ -17,6 +17,7 @@ pub const LOGS: Logs = Logs {
     folders: &["projects"],
     file,
     skim: |file, saved| Box::new(Glance::new(file, saved)),
+    key: |_, reply, _, _| figures::key(reply),
     root: no_root,
     kept_days: Some(30),
 };

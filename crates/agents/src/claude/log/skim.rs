@@ -306,7 +306,7 @@ impl Glance {
         let text = |json: Option<Json<'_>>| json.and_then(Json::str).map(Cow::into_owned);
         let subagent = fields.is_sidechain.then(|| text(fields.agent_type.or(fields.agent)).unwrap_or_else(sidechain));
         found.spent.push(Spent {
-            key: format!("claude:{name}"),
+            key: figures::key(&name),
             at: self.last,
             model: text(message.model),
             cwd: text(fields.cwd),

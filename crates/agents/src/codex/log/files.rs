@@ -14,6 +14,8 @@ pub const LOGS: Logs = Logs {
     folders: &["sessions", "archived_sessions"],
     file,
     skim: |file, saved| Box::new(skim::Rollout::new(file, saved)),
+    // What another thread used is not told again, so a reply's place in its own thread is enough.
+    key: |thread, reply, _, _| format!("codex:{thread}:{reply}"),
     root: no_root,
     kept_days: None,
 };

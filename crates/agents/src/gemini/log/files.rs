@@ -25,6 +25,7 @@ pub const LOGS: Logs = Logs {
     folders: &["tmp"],
     file,
     skim: |file, _| Box::new(OfEvents::new(WAYS, file)),
+    key,
     root,
     kept_days: Some(30),
 };

@@ -7,8 +7,9 @@ mod events;
 mod own;
 mod text;
 
-use events::{Events, Key};
-pub use own::own_skim;
+use events::Events;
+pub use events::Key;
+pub use own::{own_key, own_skim};
 use serde_json::value::RawValue;
 use switchboard_event::{Dir, Level, Native, NativeBody, Notice, Topic};
 

@@ -1,6 +1,6 @@
 //! A [`Skim`] of Switchboard's own log: its records are events.
 
-use switchboard_event::{Body, Details, Event};
+use switchboard_event::{Body, Details, Event, Timestamp, Usage};
 
 use super::events::Events;
 use crate::{
@@ -11,8 +11,13 @@ use crate::{
 /// Looks through a session that Switchboard ran: for agents that leave no log of their own.
 #[must_use]
 pub fn own_skim() -> Box<dyn Skim> {
-    let key = |session: &str, name: &str, _: &_, _| format!("own:{session}:{name}");
-    Box::new(Own { events: Events::new(key), prompt: None })
+    Box::new(Own { events: Events::new(own_key), prompt: None })
+}
+
+/// What makes a reply of such a session the same everywhere.
+#[must_use]
+pub fn own_key(session: &str, reply: &str, _: &Usage, _: Option<Timestamp>) -> String {
+    format!("own:{session}:{reply}")
 }
 
 struct Own {

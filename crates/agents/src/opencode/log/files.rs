@@ -25,6 +25,7 @@ pub const LOGS: Logs = Logs {
     folders: &["opencode*.db", "storage/session"],
     file,
     skim: |file, _| Box::new(OfEvents::new(WAYS, file)),
+    key,
     root: no_root,
     kept_days: None,
 };

@@ -110,7 +110,8 @@ impl<'a> Pen<'a> {
             }
             projection.event(&event, &mut messages);
             for message in messages.iter() {
-                let message = String::from_utf8_lossy(message);
+                // Checked at once where nothing is wrong, which is everywhere.
+                let message = str::from_utf8(message).map_or_else(|_| String::from_utf8_lossy(message), Cow::Borrowed);
                 each(&self.redactor.map_or(Cow::Borrowed(&*message), |redactor| redactor.json(&message)))?;
             }
             messages.clear();

@@ -1,16 +1,15 @@
 //! `switchboard logs export`: sessions for other programs and for other people, without the secrets in them.
 
-mod counted;
 mod format;
 mod part;
 mod target;
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use clap::Args;
 use switchboard_agents::Depth;
 use switchboard_event::Timestamp;
-use switchboard_logs::{Filter, Library, Session, export::Redactor};
+use switchboard_logs::{Counted, Filter, Library, Session, export::Redactor};
 
 use super::{
     filter::{self, Only},
@@ -19,14 +18,13 @@ use super::{
     show,
 };
 use crate::{failure::Failure, sessions::say, view::figures::count};
-use counted::Counted;
 use format::{Format, Pen};
 use target::Target;
 
 /// Write sessions for other programs and people
 ///
-/// Without ids, all sessions that the options leave over. Keys, tokens, passwords and private keys are taken out, as far as
-/// they can be told by their shape or their name.
+/// Of the sessions that are named, or else of all, those that the options leave over. Keys, tokens, passwords and private
+/// keys are taken out, as far as they can be told by their shape or their name.
 #[derive(Args)]
 pub struct Export {
     /// The sessions: ids or the beginnings of them, Switchboard's ids, or `last`
@@ -75,6 +73,11 @@ pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What makes a session the same.
+fn name(session: &Session) -> (&str, &str, Option<&str>) {
+    (&session.agent, &session.id, session.machine.as_deref())
+}
+
 fn none() -> Failure {
     Failure::Refused("no such session\nhint: `switchboard logs list` lists them, with the same options".to_owned())
 }
@@ -88,10 +91,10 @@ fn write(
 ) -> Result<Option<PathBuf>, Failure> {
     let mut counted = Counted::default();
     for (number, session) in sessions.iter().enumerate() {
-        let (mut events, _) = show::events(library, session)?;
-        if pen.adds_up() {
-            counted.once(&mut events);
+        if !pen.adds_up() {
+            counted = Counted::default();
         }
+        let (events, _) = show::events(session, library.transcript_after(session, &mut counted)?);
         let is_first = number == 0 || target.is_folder();
         pen.session(session, events, is_first, target.begin(session)?).map_err(Failure::Output)?;
     }
@@ -100,9 +103,12 @@ fn write(
 
 impl Export {
     fn sessions(&self, library: &Library, filter: &Filter) -> Result<Vec<Session>, Failure> {
-        if self.ids.is_empty() {
-            return list::sessions(library, filter, self.text.as_deref());
+        let mut sessions = list::sessions(library, filter, self.text.as_deref())?;
+        if !self.ids.is_empty() {
+            let named = self.ids.iter().map(|id| library.session(id)).collect::<Result<Vec<_>, _>>()?;
+            let named: HashSet<_> = named.iter().map(name).collect();
+            sessions.retain(|session| named.contains(&name(session)));
         }
-        self.ids.iter().map(|id| library.session(id).map_err(Failure::from)).collect()
+        Ok(sessions)
     }
 }

@@ -36,7 +36,7 @@ impl Drop for Waiting {
 impl Part {
     /// Begins one.
     pub fn new(path: PathBuf) -> Result<Self, Failure> {
-        let begun = begun(&path).map_err(|cause| failed(&path, &cause))?;
+        let begun = begun(&path).map_err(|cause| failed(&path, cause))?;
         Ok(Self { path, out: BufWriter::new(begun.0), waiting: begun.1 })
     }
 
@@ -49,7 +49,7 @@ impl Part {
     pub fn finish(mut self) -> Result<PathBuf, Failure> {
         let place = |waiting: &Waiting| fs::rename(&waiting.temporary, &waiting.place);
         let done = self.out.flush().and_then(|()| self.waiting.as_ref().map_or(Ok(()), place));
-        done.map_err(|cause| failed(&self.path, &cause))?;
+        done.map_err(|cause| failed(&self.path, cause))?;
         Ok(self.path)
     }
 }
@@ -104,8 +104,8 @@ fn beside(place: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 /// It cannot be written.
-pub fn failed(path: &Path, cause: &io::Error) -> Failure {
-    Failure::Refused(format!("cannot write {}: {cause}", path.display()))
+pub fn failed(path: &Path, cause: io::Error) -> Failure {
+    Failure::Unwritable { path: path.to_owned(), cause }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Target {
         match path.filter(|path| *path != Path::new("-")) {
             None if is_one => Ok(Self::Stdout(BufWriter::new(io::stdout()))),
             Some(path) if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
-                fs::create_dir_all(path).map_err(|cause| failed(path, &cause))?;
+                fs::create_dir_all(path).map_err(|cause| failed(path, cause))?;
                 Ok(Self::Folder { folder: path.to_owned(), extension: format.extension(), part: None })
             }
             Some(path) if is_one => Part::new(path.to_owned()).map(Self::File),

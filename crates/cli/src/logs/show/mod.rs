@@ -9,7 +9,7 @@ use clap::Args;
 use switchboard_agents::Depth;
 use switchboard_dialects::{DIALECTS, Dialect, Messages};
 use switchboard_event::Event;
-use switchboard_logs::{Library, Session, Transcript, export::kept};
+use switchboard_logs::{Session, Transcript, export::kept};
 
 use super::{place::Place, times};
 use crate::{dialects, failure::Failure, offered, sessions::say};
@@ -59,7 +59,7 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     let from = person::From::typed(args.turn, args.at.as_deref(), &zone)?;
     let (library, _) = place.current(Depth::All)?;
     let session = library.session(&args.id)?;
-    let (events, is_kept) = events(&library, &session)?;
+    let (events, is_kept) = events(&session, library.transcript(&session)?);
     if is_kept {
         say(match library.kept(&session)?.is_empty() {
             false => "the agent has deleted this log; this is what was kept of it",
@@ -73,11 +73,11 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
 }
 
 /// The events of a session; true if its log is gone, and they are what was kept of it.
-pub fn events(library: &Library, session: &Session) -> Result<(Vec<Event>, bool), Failure> {
-    Ok(match library.transcript(session)? {
+pub fn events(session: &Session, transcript: Transcript) -> (Vec<Event>, bool) {
+    match transcript {
         Transcript::Events(events) => (events, false),
         Transcript::Kept(kept) => (kept::events(session, &kept), true),
-    })
+    }
 }
 
 /// All messages of a dialect.

@@ -3,15 +3,35 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
 use serde::de::IgnoredAny;
+use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Redactor, armour::Place, mark};
+use super::{Redactor, armour::Place, cookies, cut_cookies, mark};
 
 /// JSON within JSON within JSON is looked into so deep.
 const DEEPEST: usize = 6;
 
 /// A name so short is no key.
 const SHORTEST_KEY: usize = 16;
+
+/// A string so long is worth remembering.
+const LONG: usize = 64;
+
+/// What says what the next string is.
+struct Name<'a> {
+    name: Cow<'a, str>,
+    /// What has to stand between them: a colon behind the name of a field, a comma behind an option.
+    gap: &'static str,
+}
+
+impl<'a> Name<'a> {
+    fn of(text: Cow<'a, str>, is_key: bool) -> Option<Self> {
+        let is_option = text.starts_with("--") && !text.contains([' ', '=']);
+        let gap = if is_key { ":" } else { "," };
+        (is_key || is_option).then_some(Self { name: text, gap })
+    }
+}
 
 impl Redactor {
     /// JSON without the secrets in its strings.
@@ -22,30 +42,33 @@ impl Redactor {
 
     fn json_in<'a>(&self, json: &'a str, depth: usize) -> Cow<'a, str> {
         let (mut out, mut copied, mut last) = (String::new(), 0, 0);
-        let (mut key, mut place) = (None::<String>, Place::Outside);
-        while let Some(start) = json.get(last..).and_then(|rest| rest.find('"')).map(|found| last + found) {
+        let (mut key, mut place) = (None::<Name<'_>>, Place::Outside);
+        while let Some(start) =
+            json.as_bytes().get(last..).and_then(|rest| memchr(b'"', rest)).map(|found| last + found)
+        {
             let Some(end) = end_of_string(json, start) else { break };
             let (literal, after) = (json.get(start..end).unwrap_or_default(), json.get(end..).unwrap_or_default());
             let gap = json.get(last..start).unwrap_or_default().trim();
             last = end;
             let (text, is_read) = read(literal);
             let is_key = after.trim_start().starts_with(':');
-            // Between a name and its value stands a colon and nothing else; between lines of an array, a comma.
-            let named = key.take().filter(|_| gap == ":");
+            let named = key.take().filter(|name| gap == name.gap);
+            // Between lines of an array stands a comma.
             if gap != "," {
                 place = Place::Outside;
             }
             let clean = match named {
                 _ if is_key => self.name(&text),
-                Some(name) if self.is_named(&name, &text) => Cow::Owned(mark("secret")),
+                Some(Name { name, .. }) if self.is_named(&name, &text) => Cow::Owned(mark("secret")),
+                Some(Name { name, .. }) if cookies::is_cookie(&name) => self.cookies(&text),
                 _ => self.string(&text, &mut place, depth),
             };
-            if clean != text {
+            if let Cow::Owned(clean) = clean {
                 out.push_str(json.get(copied..start).unwrap_or_default());
                 out.push_str(&written(&clean, is_read));
                 copied = end;
             }
-            key = is_key.then(|| text.into_owned());
+            key = Name::of(text, is_key);
         }
         if copied == 0 {
             return Cow::Borrowed(json);
@@ -58,8 +81,29 @@ impl Redactor {
         if text.len() < SHORTEST_KEY { Cow::Borrowed(text) } else { self.text(text) }
     }
 
+    /// The value of a cookie's header.
+    fn cookies<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut cuts = self.cuts(text);
+        cut_cookies(text, 0, &mut cuts);
+        self.cut(text, cuts)
+    }
+
     /// A string, which may be a line of a key that began in the one before it.
     fn string<'a>(&self, text: &'a str, place: &mut Place, depth: usize) -> Cow<'a, str> {
+        // What is long is often told twice: as what was said, and in the agent's own record.
+        let seen = (text.len() >= LONG && matches!(place, Place::Outside)).then(|| xxh3_128(text.as_bytes()));
+        if seen.is_some_and(|seen| self.clean.has(seen)) {
+            return Cow::Borrowed(text);
+        }
+        let clean = self.new_string(text, place, depth);
+        // Less deep, more is looked into.
+        if depth == 0 && matches!((&clean, &place), (Cow::Borrowed(_), Place::Outside)) {
+            seen.into_iter().for_each(|seen| self.clean.add(seen));
+        }
+        clean
+    }
+
+    fn new_string<'a>(&self, text: &'a str, place: &mut Place, depth: usize) -> Cow<'a, str> {
         let is_first = matches!(place, Place::Begun);
         if let Some(rest) = self.armour.without(text, place) {
             self.counted(usize::from(is_first));

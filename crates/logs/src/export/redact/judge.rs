@@ -1,128 +1,124 @@
-//! Whether what stands beside a telling name is a secret, or a type, a variable, a number, an example.
+//! Whether what stands beside a telling name is a secret, or a type, a variable, a number, an example, a word.
 
-use super::rules::Found;
-
-/// Names that have a telling word in them and name something else.
-const OTHER_NAMES: &[&str] = &[
-    "tokens",
-    "tokeniz",
-    "tokenis",
-    "count",
-    "type",
-    "limit",
-    "expir",
-    "length",
-    "size",
-    "url",
-    "uri",
-    "endpoint",
-    "path",
-    "file",
-    "name",
-    "budget",
-    "usage",
-    "policy",
-    "hash",
-    "stream",
-    "kind",
-    "manager",
-    "provider",
-    "rotation",
-    "lifetime",
-    "placeholder",
-    "label",
-    "field",
-    "prompt",
-    "page",
-    "cancel",
-    "index",
-    "version",
-    "regex",
-    "pattern",
-    "rule",
-    "scanning",
-];
-
-/// Names whose value is secret whatever it looks like.
-const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd"];
-
-/// Words that say that a value is secret.
-const TELLING: &[&str] = &[
-    "apikey",
-    "api_key",
-    "api-key",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "token",
-    "accesskey",
-    "access_key",
-    "access-key",
-    "privatekey",
-    "private_key",
-    "private-key",
-    "auth_key",
-    "credential",
-    "authorization",
-];
+use super::{
+    named::{Named, Way},
+    names::{self, Sort},
+};
 
 /// The name says that its value is secret.
 pub fn is_telling(key: &str) -> bool {
-    let key = key.to_lowercase();
-    TELLING.iter().any(|word| key.contains(word))
+    names::sort(key).is_some()
 }
 
 /// It can be the end of a name, cut off, whose value comes next.
 pub fn may_end_name(end: &str) -> bool {
     let word = end.trim_end_matches(['"', '\'', '\\']);
     let lower = word.to_lowercase();
-    let mut names = TELLING.iter().chain(&["bearer", "basic", "digest", "sshpass", "-p", "-u", "--user", "curl"]);
-    word.ends_with([':', '=']) || !word.is_empty() && names.any(|name| name.ends_with(&lower))
+    let others = ["bearer", "basic", "digest", "sshpass", "-p", "-u", "--user", "curl"];
+    word.ends_with([':', '=']) || !word.is_empty() && names::words().chain(others).any(|name| name.ends_with(&lower))
 }
 
-/// Values that stand for something.
+/// Values that stand for something: examples, types, and what is said of a secret in its place.
 const STAND_INS: &[&str] = &[
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "example",
+    "access",
+    "any",
+    "bool",
+    "boolean",
+    "bytes",
     "changeme",
-    "change_me",
     "change-me",
-    "redacted",
-    "your",
-    "todo",
+    "change_me",
+    "disabled",
+    "empty",
+    "enabled",
+    "enter",
+    "example",
+    "expired",
+    "false",
+    "hidden",
+    "incorrect",
+    "inherit",
+    "int",
+    "integer",
+    "invalid",
+    "missing",
+    "nil",
+    "no",
     "none",
     "null",
-    "undefined",
-    "true",
-    "false",
-    "string",
+    "number",
+    "object",
+    "off",
+    "ok",
+    "on",
     "optional",
+    "passwd",
+    "password",
+    "redacted",
     "required",
+    "secret",
+    "set",
+    "str",
+    "string",
+    "text",
+    "todo",
+    "token",
+    "true",
+    "undefined",
+    "unknown",
+    "unset",
+    "valid",
+    "value",
+    "wrong",
+    "yes",
+    "your",
+];
+
+/// How what stands for a secret begins.
+const BEGINNINGS: &[&str] = &[
+    "your",
+    "example",
+    "redacted",
     "process.env",
     "os.environ",
+    "os.getenv",
     "env.",
     "secrets.",
     "import.meta",
+    "self.",
+    "this.",
+    "config.",
+    "settings.",
 ];
 
 /// It stands for a secret and is none.
 pub fn is_placeholder(value: &str) -> bool {
     let lower = value.to_lowercase();
-    let marked = value.starts_with(['$', '%', '{', '<', '[', '*', '(', '@']) || value.ends_with(['>', '}']);
     let same = value.chars().next().is_none_or(|first| value.chars().all(|c| c == first));
     let dots = value.chars().all(|c| "xX*.-_…".contains(c));
-    marked || same || dots || STAND_INS.iter().any(|word| lower == *word) || begins_as_stand_in(&lower)
+    same || dots || is_reference(value) || STAND_INS.contains(&lower.as_str()) || begins_as_stand_in(&lower)
+}
+
+/// A variable, or a place where something is to be filled in: `$NAME`, `${NAME}`, `%NAME%`, `<name>`, `{name}`.
+fn is_reference(value: &str) -> bool {
+    let within = |open, close| value.starts_with(open) && value.ends_with(close);
+    let filled = value.contains(['{', '<']) && value.ends_with(['}', '>']);
+    value.starts_with('$')
+        || value.starts_with("[redacted:")
+        || within('[', ']')
+        || within('(', ')')
+        || filled
+        || is_percent(value)
+}
+
+fn is_percent(value: &str) -> bool {
+    value.starts_with('%') && (value.len() <= 3 || value.ends_with('%'))
 }
 
 fn begins_as_stand_in(lower: &str) -> bool {
-    STAND_INS.iter().any(|word| {
+    BEGINNINGS.iter().any(|word| {
         let rest = lower.strip_prefix(word);
-        rest.is_some_and(|rest| word.ends_with('.') || rest.starts_with(['-', '_', '.']))
+        rest.is_some_and(|rest| word.ends_with('.') || rest.starts_with(['-', '_', '.', ' ', '[', '(']))
     })
 }
 
@@ -165,32 +161,143 @@ fn is_time(value: &str) -> bool {
     digits * 2 >= value.len() && value.bytes().all(|byte| byte.is_ascii_digit() || b"-:.TZ+_".contains(&byte))
 }
 
-/// The value of a name that has a telling word in it.
-pub fn is_named_secret(found: &Found<'_>) -> bool {
-    let key = found.key.to_lowercase();
-    if OTHER_NAMES.iter().any(|name| key.contains(name)) || is_placeholder(found.value) || is_called(found) {
+/// A path in the file system.
+fn is_path(value: &str) -> bool {
+    value.starts_with(['/', '~', '.']) && (value.len() < 3 || is_code(value))
+}
+
+/// The value of a name is secret. Values that are plainly something else are not.
+pub fn is_named_secret(found: &Named<'_>) -> bool {
+    let Some(sort) = names::sort(found.key) else { return false };
+    if is_placeholder(found.value) || is_path(found.value) {
         return false;
     }
-    if key.ends_with("_id") || key.ends_with("-id") {
-        return false;
+    match found.way {
+        _ if sort == Sort::Several => is_random(found.value),
+        Way::Compared => is_random(found.value) || sort == Sort::Password && is_password(found.value),
+        _ if found.quoted => is_quoted_secret(found, sort),
+        _ if is_called(found) => false,
+        Way::Set => found.value.len() > 1,
+        Way::Query => found.value.len() > 3,
+        Way::Given => !is_metavariable(found.value),
+        Way::Option => !is_prose(found) && !is_metavariable(found.value),
+        Way::Tight | Way::Loose | Way::Colon => is_bare_secret(found, sort),
     }
-    is_random(found.value) || PASSWORDS.iter().any(|name| key.contains(name)) && is_password(found)
+}
+
+/// The value of a name in JSON.
+pub fn is_secret_string(key: &str, value: &str) -> bool {
+    is_named_secret(&Named { key, value, way: Way::Colon, quoted: true, after: "" })
 }
 
 /// The password of a login: any word, if a machine was named before, else what is no word of a sentence.
-pub fn is_machines_password(found: &Found<'_>) -> bool {
-    !is_placeholder(found.value) && (!found.key.is_empty() || is_password(found))
+pub fn is_machines_password(machine: &str, value: &str) -> bool {
+    !is_placeholder(value) && (!machine.is_empty() || is_password(value))
+}
+
+/// The password that a command is given: neither a variable nor a port.
+pub fn is_argument(value: &str) -> bool {
+    !is_placeholder(value) && !is_time(value)
 }
 
 /// A name of a function or of a type stands there, not a value.
-fn is_called(found: &Found<'_>) -> bool {
-    !found.quoted && found.after.starts_with(['(', '<', '[', '!', '{'])
+fn is_called(found: &Named<'_>) -> bool {
+    let is_name = found.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:!&?".contains(&byte));
+    is_name && found.after.starts_with(['(', '<', '[', '{'])
 }
 
-/// Somebody may have thought of it.
-fn is_password(found: &Found<'_>) -> bool {
-    let has = |is: fn(&char) -> bool| found.value.chars().any(|c| is(&c));
-    let mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic) && found.value.len() >= 6;
-    let odd = has(|c| "!@#$%^*?~".contains(*c)) && found.value.len() >= 6;
-    (found.quoted || mixed || odd) && !is_code(found.value) && !found.value.ends_with(':')
+/// Somebody may have thought of it, and it is no word.
+fn is_password(value: &str) -> bool {
+    let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
+    let mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
+    let odd = has(|c| "!@#$%^*?~&".contains(*c)) && !value.starts_with(['&', '*', '@', '!']);
+    (mixed || odd) && value.len() >= 6 && !is_code(value) && !value.ends_with(':')
+}
+
+/// What stands in quotation marks is a value, and no name of something. Keys have no blanks in them; a password may, if
+/// it is no sentence about passwords.
+fn is_quoted_secret(found: &Named<'_>, sort: Sort) -> bool {
+    let value = found.value.trim();
+    let is_told = found.key.to_ascii_lowercase().contains("authorization");
+    match value.split_whitespace().count() {
+        0 | 1 if sort == Sort::Password => value.len() > 2,
+        0 | 1 => value.len() > 3 && !is_code(value) && !is_time(value),
+        2 if is_told => value.split_whitespace().last().is_some_and(|word| word.len() > 3 && !is_placeholder(word)),
+        words => (sort == Sort::Password || found.way == Way::Set) && words < 8 && !is_sentence(value),
+    }
+}
+
+/// It says something about secrets.
+fn is_sentence(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    value.ends_with(['.', '?', '!', ':', '…']) || names::words().any(|word| lower.contains(word))
+}
+
+/// A value that could be a name as well: neither quotation marks nor capitals in its own name say that it is one.
+fn is_bare_secret(found: &Named<'_>, sort: Sort) -> bool {
+    let value = found.value;
+    if is_code(value) || value.ends_with(':') || value.starts_with(['&', '*', '@', '!']) {
+        return false;
+    }
+    if is_random(value) {
+        return true;
+    }
+    match sort {
+        Sort::Password => is_password(value) || is_number(found) || is_chosen(found),
+        Sort::Key | Sort::Several => has_digits_within(value) || is_given(found),
+    }
+}
+
+/// Digits can be a password, where no colon says that they count something.
+fn is_number(found: &Named<'_>) -> bool {
+    found.way != Way::Colon && found.value.len() > 3 && found.value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A word that is a password: it ends its line, and is not named like a type or a variable.
+fn is_chosen(found: &Named<'_>) -> bool {
+    let is_word = found.value.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_word && found.value.len() > 3 && ends(found) && !is_telling(found.value)
+}
+
+/// Letters and digits in turn, as no variable has them.
+fn has_digits_within(value: &str) -> bool {
+    let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+/=.".contains(&byte));
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    is_plain
+        && value.len() > 7
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !is_name(value)
+        && !is_time(value)
+}
+
+/// A word in the place of a key: in a header, or where no code would leave out the blanks.
+fn is_given(found: &Named<'_>) -> bool {
+    let is_header = found.key.get(..2).is_some_and(|begin| begin.eq_ignore_ascii_case("x-"));
+    (is_header || found.way == Way::Tight) && found.value.len() > 7 && ends(found) && !is_telling(found.value)
+}
+
+/// Nothing follows that a value in code has behind it, and no word of a sentence.
+fn ends(found: &Named<'_>) -> bool {
+    match found.way {
+        Way::Tight => !found.after.starts_with([',', ')', '(', '.', ';']),
+        _ => {
+            let next = found.after.trim_start_matches([' ', '\t', '\r']);
+            next.is_empty() || next.starts_with(['\n', '\\', '"', '\'', '`', '#'])
+        }
+    }
+}
+
+/// A word behind an option that somebody writes about: `--token is required`.
+fn is_prose(found: &Named<'_>) -> bool {
+    let is_word = found.value.bytes().all(|byte| byte.is_ascii_lowercase() || b".,:!?-".contains(&byte));
+    let next = found.after.trim_start_matches(' ');
+    let goes_on = found.after.starts_with([' ', ',', ')', '`'])
+        && next.starts_with(|c: char| c.is_ascii_alphabetic() || "(`),".contains(c));
+    is_word && (goes_on || found.value.starts_with('-') || found.value.ends_with(['.', ',', ':', '!', '?']))
+}
+
+/// What a help calls a value: `--token TOKEN`.
+fn is_metavariable(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_uppercase() || b"_|-".contains(&byte)) || value.starts_with('-')
 }

@@ -2,10 +2,15 @@
 //! that they are given. What is no secret stays as it is, to the byte.
 
 mod armour;
+mod cookies;
 mod json;
 mod judge;
+mod marks;
+mod named;
+mod names;
 mod piece;
 mod rules;
+mod seen;
 mod shadow;
 #[cfg(test)]
 mod tests;
@@ -16,18 +21,21 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use regex::{Captures, Regex, RegexSet};
+use regex::{Captures, Regex};
 
 use crate::LogsError;
 use armour::Armour;
+use marks::{Marks, Met};
 use rules::{Found, RULES};
+use seen::Seen;
 
 /// Takes secrets out of texts, and counts them.
 pub struct Redactor {
-    any: RegexSet,
+    marks: Marks,
     rules: Vec<Regex>,
     escapes: Regex,
     armour: Armour,
+    clean: Seen,
     count: AtomicU64,
 }
 
@@ -38,10 +46,15 @@ impl Redactor {
     /// Never with the shapes that are in the table.
     pub fn new() -> Result<Self, LogsError> {
         let broken = |error: regex::Error| LogsError::Regex(error.to_string());
-        let any = RegexSet::new(RULES.iter().map(|rule| rule.pattern)).map_err(broken)?;
         let rules: Result<_, _> = RULES.iter().map(|rule| Regex::new(rule.pattern)).collect();
-        let (rules, escapes) = (rules.map_err(broken)?, Regex::new(shadow::ESCAPES).map_err(broken)?);
-        Ok(Self { any, rules, escapes, armour: Armour::new().map_err(broken)?, count: AtomicU64::new(0) })
+        Ok(Self {
+            marks: Marks::new().map_err(|error| LogsError::Regex(error.to_string()))?,
+            rules: rules.map_err(broken)?,
+            escapes: Regex::new(shadow::ESCAPES).map_err(broken)?,
+            armour: Armour::new().map_err(broken)?,
+            clean: Seen::default(),
+            count: AtomicU64::new(0),
+        })
     }
 
     /// How many secrets were taken out so far.
@@ -53,30 +66,45 @@ impl Redactor {
     /// The text without its secrets.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.cut(text, self.cuts(text))
+    }
+
+    /// Where its secrets are.
+    fn cuts(&self, text: &str) -> Vec<Cut> {
+        let met = self.marks.met(text);
         let mut cuts = Vec::new();
-        self.look(text, &mut cuts);
-        if let Some(shadow) = shadow::of(text, &self.escapes) {
-            self.look(&shadow, &mut cuts);
+        self.look(text, &met, &mut cuts);
+        if met.any()
+            && let Some(shadow) = shadow::of(text, &self.escapes)
+        {
+            self.look(&shadow, &met, &mut cuts);
         }
+        look_for_named(text, &met, &mut cuts);
+        cuts
+    }
+
+    /// Where secrets are that are known by their shape.
+    fn look(&self, text: &str, met: &Met, cuts: &mut Vec<Cut>) {
+        for ((number, rule), regex) in
+            RULES.iter().enumerate().zip(&self.rules).filter(|((number, _), _)| met.has(*number))
+        {
+            for captures in regex.captures_iter(text) {
+                let Some((place, found)) = found(&captures) else { continue };
+                if (rule.is_secret)(&found) {
+                    cuts.push(Cut { place, number, name: rule.name });
+                }
+            }
+        }
+    }
+
+    /// The text without what is cut out.
+    fn cut<'a>(&self, text: &'a str, cuts: Vec<Cut>) -> Cow<'a, str> {
         if cuts.is_empty() {
             return Cow::Borrowed(text);
         }
         let cuts = together(cuts);
         self.counted(cuts.len());
         Cow::Owned(without(text, &cuts))
-    }
-
-    /// Where secrets are.
-    fn look(&self, text: &str, cuts: &mut Vec<Cut>) {
-        for number in self.any.matches(text) {
-            let (Some(rule), Some(regex)) = (RULES.get(number), self.rules.get(number)) else { continue };
-            for captures in regex.captures_iter(text) {
-                let Some((place, found)) = found(text, &captures) else { continue };
-                if (rule.is_secret)(&found) {
-                    cuts.push(Cut { place, number, name: rule.name });
-                }
-            }
-        }
     }
 
     fn counted(&self, secrets: usize) {
@@ -91,11 +119,33 @@ impl Redactor {
 
     /// The name says that the value is secret; then it is counted.
     fn is_named(&self, key: &str, value: &str) -> bool {
-        let found = Found { key, value, quoted: true, after: "" };
-        let is = !value.contains(char::is_whitespace) && judge::is_telling(key) && judge::is_named_secret(&found);
+        let is = self.marks.has_any(key) && judge::is_secret_string(key, value);
         self.counted(usize::from(is));
         is
     }
+}
+
+/// Where secrets are that are known by their names.
+fn look_for_named(text: &str, met: &Met, cuts: &mut Vec<Cut>) {
+    for word in &met.words {
+        if let Some((place, found)) = named::named(text, word.clone())
+            && judge::is_named_secret(&found)
+        {
+            cuts.push(Cut { place, number: RULES.len(), name: "secret" });
+        }
+    }
+    for word in &met.cookies {
+        if let Some((name, start)) = named::header(text, word.clone())
+            && cookies::is_cookie(name)
+        {
+            cut_cookies(text, start, cuts);
+        }
+    }
+}
+
+fn cut_cookies(text: &str, start: usize, cuts: &mut Vec<Cut>) {
+    let places = cookies::secrets(text, start).into_iter();
+    cuts.extend(places.map(|place| Cut { place, number: RULES.len(), name: "cookie" }));
 }
 
 /// A part of a text that is secret.
@@ -125,12 +175,10 @@ fn together(mut cuts: Vec<Cut>) -> Vec<Cut> {
 }
 
 /// What of a match may be secret, and where it is.
-fn found<'a>(text: &'a str, captures: &Captures<'a>) -> Option<(Range<usize>, Found<'a>)> {
+fn found<'a>(captures: &Captures<'a>) -> Option<(Range<usize>, Found<'a>)> {
     let secret = captures.name("s").or_else(|| captures.get(0))?;
-    let part = |name| captures.name(name).map_or("", |part| part.as_str());
-    let after = text.get(secret.end()..).unwrap_or_default();
-    let found = Found { key: part("k"), value: secret.as_str(), quoted: !part("q").is_empty(), after };
-    Some((secret.range(), found))
+    let key = captures.name("k").map_or("", |part| part.as_str());
+    Some((secret.range(), Found { key, value: secret.as_str() }))
 }
 
 fn without(text: &str, cuts: &[Cut]) -> String {

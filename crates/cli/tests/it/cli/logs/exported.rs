@@ -107,8 +107,49 @@ fn sessions_go_into_a_folder_or_a_file() {
     );
     let refused = machine.logs(&["export", "-f", "html"]).fails(2);
     assert!(refused.contains("2 sessions do not fit on one page"), "{refused}");
-    let refused = machine.logs(&["export", "last", "-o", "/nonexistent/x.jsonl"]).fails(2);
-    assert!(refused.contains("cannot write /nonexistent/x.jsonl"), "{refused}");
+    for path in ["/nonexistent/x.jsonl", "/proc/x/"] {
+        let refused = machine.logs(&["export", "last", "-o", path]).fails(5);
+        assert!(refused.contains(&format!("cannot write {path}")), "{refused}");
+    }
+}
+
+#[test]
+fn ids_and_filters_narrow_each_other() {
+    let machine = Machine::with(&two());
+    let id = "11111111-1111";
+    let count = |args: &[&str]| machine.objects(&[&["export"], args].concat()).len();
+    let one = count(&[id]);
+    assert_eq!(
+        [count(&[id, id]), count(&[id, "--agent", "claude"]), count(&["last", "last"])],
+        [one, one, count(&["last"])]
+    );
+    for filter in
+        [&["--since", "2030-01-01"][..], &["--agent", "codex"], &["--project", "elsewhere"], &["--text", "haiku"]]
+    {
+        let refused = machine.logs(&[&["export", id], filter].concat()).fails(2);
+        assert!(refused.contains("no such session"), "{filter:?}: {refused}");
+    }
+}
+
+#[test]
+fn telling_names_are_enough_in_every_format() {
+    let secrets =
+        ["correcthorse", "Tr0ub4dor&3", "qqqwwweee", "Zm9vYmFyYmF6MTIz", "secretpw", "my pass word 1", "abcdefghijkl"];
+    let [word, odd, json, cookie, mysql, spaced, option] = secrets;
+    let text = format!(
+        "PASSWORD={word}\nDB_PASSWORD={odd}\n{{\"token\":\"{json}\"}}\nCookie: a=1; session={cookie}\nmysql -p{mysql} x\n\
+         export PASSWORD='{spaced}'\nrun --token {option} --fast\n\"max_tokens\": 4096"
+    );
+    let id = "99999999-1111-4111-8111-111111111111";
+    let machine = Machine::with(&[Log::new(id).asks(&text).runs(&text, &text).says(&text)]);
+    for format in ["trace", "csv", "markdown", "html"] {
+        let shown = machine.logs(&["export", "-f", format]).ok();
+        for secret in secrets {
+            assert!(!shown.contains(secret), "{format}: {secret}: {shown}");
+        }
+        assert!(shown.contains("4096"), "{format}");
+    }
+    assert!(machine.objects(&["export"]).len() > 3, "each line is JSON");
 }
 
 /// A key of each kind that a line of a file can begin with.

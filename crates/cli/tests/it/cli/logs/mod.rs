@@ -4,6 +4,7 @@ mod exported;
 mod hostile;
 mod kept;
 mod looked_up;
+mod sums;
 
 use std::{fs, path::PathBuf};
 
