@@ -32,9 +32,18 @@ impl Library {
     pub fn transcript_after(&self, session: &Session, counted: &mut Counted) -> Result<Transcript, LogsError> {
         let all = self.units()?;
         let units = all.iter().filter(|unit| belongs(unit, session));
-        let mut logs = units.map(|unit| self.told(unit, session)).collect::<Result<Vec<_>, _>>()?;
+        let (mut logs, mut unreadable) = (Vec::new(), None);
+        for told in units.map(|unit| self.told(unit, session)) {
+            match told {
+                Ok(told) => logs.push(told),
+                // The others are worth having all the same.
+                Err(error @ LogsError::Unreadable { .. }) => unreadable = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
         if logs.iter().all(|log| log.events.is_empty()) {
-            return self.kept(session).map(Transcript::Kept);
+            let kept = self.kept(session)?;
+            return unreadable.filter(|_| kept.is_empty()).map_or(Ok(Transcript::Kept(kept)), Err);
         }
         counted.once(&mut logs);
         let before = self.before(session, &all)?;
@@ -139,16 +148,26 @@ impl Library {
     }
 
     fn records(&self, unit: &Unit, file: Option<&LogFile>, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), LogsError> {
+        let mut unreadable = None;
         if let Some(file) = file.filter(|_| !unit.gone) {
-            let read = read::records(&unit.path, &file.form, unit.part.as_deref(), 0, Depth::All, each);
-            match read {
+            let mut given = false;
+            let mut give = |at, record: &[u8]| {
+                given = true;
+                each(at, record);
+            };
+            match read::records(&unit.path, &file.form, unit.part.as_deref(), 0, Depth::All, &mut give) {
                 Ok(_) => return Ok(()),
+                // What can be read is worth having; `troubles` tells that it is not all.
+                Err(_) if given => return Ok(()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(LogsError::Unreadable { path: unit.path.clone(), error }),
+                Err(error) => unreadable = Some(LogsError::Unreadable { path: unit.path.clone(), error }),
             }
         }
         let index = self.index();
         let copies = copies(&index.connection, unit.id).map_err(|error| index.error(error))?;
+        if let Some(error) = unreadable.filter(|_| copies.is_empty()) {
+            return Err(error);
+        }
         for (mut at, copy) in copies {
             let bytes =
                 zstd::stream::decode_all(copy.as_slice()).map_err(|_| LogsError::Damaged("copies of records"))?;

@@ -4,12 +4,12 @@ mod format;
 mod part;
 mod target;
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{collections::HashSet, mem, path::PathBuf};
 
 use clap::Args;
 use switchboard_agents::Depth;
 use switchboard_event::Timestamp;
-use switchboard_logs::{Counted, Filter, Library, Session, export::Redactor};
+use switchboard_logs::{Counted, Filter, Library, LogsError, Session, export::Redactor};
 
 use super::{
     filter::{self, Only},
@@ -90,12 +90,21 @@ fn write(
     mut target: Target,
 ) -> Result<Option<PathBuf>, Failure> {
     let mut counted = Counted::default();
-    for (number, session) in sessions.iter().enumerate() {
+    let mut is_first = true;
+    for session in sessions {
         if !pen.adds_up() {
             counted = Counted::default();
         }
-        let (events, _) = show::events(session, library.transcript_after(session, &mut counted)?);
-        let is_first = number == 0 || target.is_folder();
+        let transcript = match library.transcript_after(session, &mut counted) {
+            // One bad log is no reason to have none.
+            Err(error @ LogsError::Unreadable { .. }) if sessions.len() > 1 => {
+                say(&format!("left out: {error}"));
+                continue;
+            }
+            transcript => transcript?,
+        };
+        let (events, _) = show::events(session, transcript);
+        let is_first = mem::take(&mut is_first) || target.is_folder();
         pen.session(session, events, is_first, target.begin(session)?).map_err(Failure::Output)?;
     }
     target.finish()

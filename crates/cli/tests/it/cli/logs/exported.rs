@@ -53,6 +53,31 @@ fn a_trace_is_one_object_a_line_and_has_the_records() {
     assert!(bare.len() == trace.len() && bare.iter().all(|line| line["raw"].is_null()));
 }
 
+#[test]
+fn a_log_that_is_broken_takes_no_other_with_it() {
+    let machine = Machine::with(&two());
+    let chats = machine.out("home/.gemini/tmp/p/chats");
+    fs::create_dir_all(&chats).unwrap();
+    let torn = r#"{"sessionId":"44444444-1111-4111-8111-111111111111","startTime":"2026-11-10T10:00:00Z","messages":[
+        {"id":"a","timestamp":"2026-11-10T10:00:00Z","type":"user","content":"hello there"},{"id":"b"#;
+    fs::write(chats.join("session-2026-11-10T10-00-44444444.json"), torn).unwrap();
+    // Of this one nothing can be read, and there was never a time when it could.
+    let rollouts = machine.out("home/.codex/sessions/2026/11/10");
+    fs::create_dir_all(&rollouts).unwrap();
+    fs::write(rollouts.join("rollout-2026-11-10T10-00-00-01a1e1f4-0000-7000-8000-000000000001.jsonl.zst"), "no zstd")
+        .unwrap();
+    for format in ["trace", "csv", "markdown", "html"] {
+        let ran = machine.logs(&["export", "-f", format]);
+        assert_eq!(ran.code, Some(0), "{format}: {}", ran.stderr);
+        assert!(
+            ["off by one", "Rain on cloth", "hello there"].iter().all(|said| ran.stdout.contains(said)),
+            "{format}"
+        );
+        assert!(ran.stderr.contains("left out: ") && ran.stderr.contains("jsonl.zst"), "{format}: {}", ran.stderr);
+    }
+    assert!(machine.logs(&["show", "44444444"]).ok().contains("hello there"));
+}
+
 /// Fields of CSV as RFC 4180 has them.
 fn table(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
