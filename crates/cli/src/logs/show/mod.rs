@@ -1,6 +1,7 @@
 //! `switchboard logs show`: what was said and done in a session, read from its log, or what was kept of it.
 
 pub mod about;
+mod part;
 mod person;
 
 use std::io::{self, BufWriter, Write as _};
@@ -56,7 +57,7 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
         Some(name) => Some(dialects::find(name)?),
         None => DIALECTS.iter().find(|dialect| args.json && dialect.verbatim),
     };
-    let from = person::From::typed(args.turn, args.at.as_deref(), &zone)?;
+    let from = part::From::typed(args.turn, args.at.as_deref(), &zone)?;
     let (library, _) = place.current(Depth::All)?;
     let session = library.session(&args.id)?;
     let (events, is_kept) = events(&library, &session)?;
