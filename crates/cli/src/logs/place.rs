@@ -1,6 +1,9 @@
 //! Which logs are meant: options that all commands have.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::Args;
 use switchboard_agents::Depth;
@@ -33,8 +36,16 @@ impl Place {
 
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
-        let (data, homes) = (self.data()?, self.looked_in()?);
-        let sessions = data.clone();
+        self.opened(self.data()?, keep)
+    }
+
+    /// The same with its index in another folder.
+    pub fn library_in(&self, folder: &Path) -> Result<Library, Failure> {
+        self.opened(folder.to_owned(), false)
+    }
+
+    fn opened(&self, data: PathBuf, keep: bool) -> Result<Library, Failure> {
+        let (sessions, homes) = (self.data()?, self.looked_in()?);
         let own = Ours::new(move || Ok(Arc::new(Store::open(&sessions, &Options::default())?)));
         Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(own) })?)
     }

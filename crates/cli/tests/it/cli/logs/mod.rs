@@ -1,5 +1,6 @@
 //! What people and programs see of the logs that agents left: lists, transcripts, hits, exports, a checkup.
 
+mod checked;
 mod exported;
 mod hostile;
 mod kept;
