@@ -3,6 +3,7 @@
 pub mod about;
 mod part;
 mod person;
+mod running;
 
 use std::io::{self, BufWriter, Write as _};
 
@@ -13,7 +14,7 @@ use switchboard_event::Event;
 use switchboard_logs::{Library, Session, Transcript, export::kept};
 
 use super::{place::Place, times};
-use crate::{dialects, failure::Failure, offered, sessions::say};
+use crate::{dialects, failure::Failure, host, offered, sessions::say};
 
 /// Show what was said and done in a session
 ///
@@ -60,7 +61,7 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     let from = part::From::typed(args.turn, args.at.as_deref(), &zone)?;
     let (library, _) = place.current(Depth::All)?;
     let session = library.session(&args.id)?;
-    let (events, is_kept) = events(&library, &session)?;
+    let (mut events, is_kept) = events(&library, &session)?;
     if is_kept {
         say(match library.kept(&session)?.is_empty() {
             false => "the agent has deleted this log; this is what was kept of it",
@@ -69,7 +70,13 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     }
     match dialect {
         Some(dialect) => write(&events, dialect),
-        None => person::show(args, &session, &events, from, &zone),
+        None => {
+            let is_running = running::is_at_work(&events, library.written(&session)?, host::now());
+            if is_running {
+                events.retain(|event| !running::is_open(event));
+            }
+            person::show(args, &session, &events, from, is_running, &zone)
+        }
     }
 }
 

@@ -22,7 +22,14 @@ use crate::{
 };
 
 /// Shows a session, all to standard output.
-pub fn show(args: &Show, session: &Session, events: &[Event], from: From, zone: &TimeZone) -> Result<(), Failure> {
+pub fn show(
+    args: &Show,
+    session: &Session,
+    events: &[Event],
+    from: From,
+    is_running: bool,
+    zone: &TimeZone,
+) -> Result<(), Failure> {
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
     let part = Part::of(from, args.turns, events);
@@ -30,6 +37,9 @@ pub fn show(args: &Show, session: &Session, events: &[Event], from: From, zone: 
     out.write_all(about::header(session, events, zone, colour).as_bytes()).map_err(Failure::Output)?;
     let view = View::new(options(args, &terminal));
     let last = Page { view, to: &mut out, zone, colour }.turns(events, part).map_err(Failure::Output)?;
+    if is_running && last <= part.last {
+        out.write_all(paint(colour, DIM, "\n… still running\n").as_bytes()).map_err(Failure::Output)?;
+    }
     if part.first > last {
         say(&format!("there is no turn {}: this session has {last}", part.first));
     }

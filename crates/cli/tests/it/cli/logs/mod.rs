@@ -5,6 +5,7 @@ mod exported;
 mod hostile;
 mod kept;
 mod looked_up;
+mod running;
 
 use std::{fs, path::PathBuf};
 
