@@ -46,3 +46,12 @@ fn what_waits_for_a_prompt_is_over() {
     let shown = machine.logs(&["show", ID]).ok();
     assert!(!shown.contains("still running") && !shown.contains('✗'), "{shown}");
 }
+
+#[test]
+fn a_turn_took_as_long_as_its_conversation() {
+    let later = json!({"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-11-01T17:00:00.000Z"});
+    let log = Log::new(ID).asks("one").says("done").record(later).asks("two").says("done again");
+    let machine = Machine::with(&[log]);
+    let shown = machine.logs(&["show", ID, "-n", "1"]).ok();
+    assert!(shown.ends_with(" · 1 m 00 s\n"), "{shown}");
+}
