@@ -33,6 +33,11 @@ impl From {
         Ok(time.map(Self::Time).or(turn.map(Self::Turn)).unwrap_or(Self::Start))
     }
 
+    /// It is a time at which all had happened.
+    pub fn is_behind(self, events: &[Event]) -> bool {
+        matches!(self, Self::Time(at) if events.iter().all(|event| event.at < at))
+    }
+
     /// The number of the turn, given all events.
     fn number(self, events: &[Event]) -> u32 {
         match self {
@@ -44,11 +49,15 @@ impl From {
 }
 
 impl Part {
-    /// So many turns from there on, or all.
-    pub fn of(from: From, turns: Option<u32>, events: &[Event]) -> Self {
-        let first = from.number(events);
+    /// So many turns from there on, or all. Fails if there is no such turn.
+    pub fn of(from: From, turns: Option<u32>, events: &[Event]) -> Result<Self, Failure> {
+        let (first, all) = (from.number(events), count(events));
+        if first > all {
+            let cause = format!("there is no turn {first}: this session has {all}");
+            return Err(Failure::BadValue { option: "--turn", cause });
+        }
         let last = turns.map_or(u32::MAX, |turns| first.max(1).saturating_add(turns).saturating_sub(1));
-        Self { first, last }
+        Ok(Self { first, last })
     }
 }
 

@@ -32,7 +32,7 @@ pub fn show(
 ) -> Result<(), Failure> {
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
-    let part = Part::of(from, args.turns, events);
+    let part = Part::of(from, args.turns, events)?;
     let mut out = io::stdout().lock();
     out.write_all(about::header(session, events, zone, colour).as_bytes()).map_err(Failure::Output)?;
     let view = View::new(options(args, &terminal));
@@ -40,8 +40,8 @@ pub fn show(
     if is_running && last <= part.last {
         out.write_all(paint(colour, DIM, "\n… still running\n").as_bytes()).map_err(Failure::Output)?;
     }
-    if part.first > last {
-        say(&format!("there is no turn {}: this session has {last}", part.first));
+    if from.is_behind(events) {
+        say("all of it happened before that time: this is the last turn");
     }
     Ok(())
 }

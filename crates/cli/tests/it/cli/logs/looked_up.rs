@@ -87,8 +87,19 @@ fn ids_that_mean_nothing_or_several_are_refused() {
     let several = machine.logs(&["show", "11111111"]).fails(2);
     assert!(several.contains("11111111-1111") && several.contains("11111111-2222"), "{several}");
     assert!(machine.logs(&["show", "last"]).ok().contains("flaky parser"));
+}
+
+#[test]
+fn a_turn_that_is_not_there_is_refused() {
+    let machine = Machine::with(&two());
     let ran = machine.logs(&["show", "last", "--turn", "9"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no turn 9: this session has 2"), "{}", ran.stderr);
+    let behind = machine.logs(&["show", "last", "--at", "2026-11-03"]);
+    assert!(behind.stdout.contains("── turn 2") && !behind.stdout.contains("── turn 1"), "{}", behind.stdout);
+    assert!(behind.stderr.contains("this is the last turn"), "{}", behind.stderr);
+    let within = machine.logs(&["show", "last", "--at", "2026-11-01T10:05:30Z"]);
+    assert_eq!(within.stderr, "");
 }
 
 #[test]
