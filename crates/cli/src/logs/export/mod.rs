@@ -103,6 +103,6 @@ impl Export {
         if self.ids.is_empty() {
             return list::sessions(library, filter, self.text.as_deref());
         }
-        self.ids.iter().map(|id| library.session(id).map_err(Failure::from)).collect()
+        self.ids.iter().map(|id| library.session_of(id, &filter.agents).map_err(Failure::from)).collect()
     }
 }

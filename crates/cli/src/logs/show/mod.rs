@@ -13,7 +13,7 @@ use switchboard_dialects::{DIALECTS, Dialect, Messages};
 use switchboard_event::Event;
 use switchboard_logs::{Library, Session, Transcript, export::kept};
 
-use super::{place::Place, times};
+use super::{filter, place::Place, times};
 use crate::{dialects, failure::Failure, host, offered, sessions::say};
 
 /// Show what was said and done in a session
@@ -25,6 +25,9 @@ pub struct Show {
     /// The session: its id or the beginning of it, Switchboard's id of it, or `last`
     #[arg(value_name = "ID")]
     id: String,
+    /// The agent, where several have sessions of that id
+    #[arg(long, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
+    agent: Option<String>,
     /// Nothing is shortened
     #[arg(long)]
     full: bool,
@@ -59,8 +62,9 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
         None => DIALECTS.iter().find(|dialect| args.json && dialect.verbatim),
     };
     let from = part::From::typed(args.turn, args.at.as_deref(), &zone)?;
+    filter::check_agents(args.agent.as_slice())?;
     let (library, _) = place.current(Depth::All)?;
-    let session = library.session(&args.id)?;
+    let session = library.session_of(&args.id, args.agent.as_slice())?;
     let (mut events, is_kept) = events(&library, &session)?;
     if is_kept {
         say(match library.kept(&session)?.is_empty() {

@@ -152,7 +152,8 @@ fn file() -> String {
     kinds().into_iter().map(line).collect()
 }
 
-fn codex(machine: &Machine, text: &str) {
+/// A session of another agent.
+pub fn codex(machine: &Machine, text: &str) {
     let record = |kind: &str, payload: Value| {
         let line = json!({ "timestamp": "2026-11-15T10:00:00.000Z", "type": kind, "payload": payload });
         format!("{line}\n")
