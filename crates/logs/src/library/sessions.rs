@@ -172,7 +172,7 @@ fn session(unit: &Unit, id: &str) -> Session {
         files: there(unit),
         gone: unit.gone,
         archived: unit.archived,
-        bytes: unit.bytes,
+        bytes: bytes(unit),
         own: None,
         subagents: if is_part { vec![unit.session.clone()] } else { Vec::new() },
     }
@@ -182,8 +182,13 @@ fn there(unit: &Unit) -> Vec<PathBuf> {
     if unit.gone { Vec::new() } else { vec![unit.path.clone()] }
 }
 
+/// How large a log is that lies in a file of its own.
+fn bytes(unit: &Unit) -> Option<u64> {
+    unit.part.is_none().then_some(unit.bytes)
+}
+
 fn add(session: &mut Session, unit: &Unit) {
-    session.bytes += unit.bytes;
+    session.bytes = session.bytes.into_iter().chain(bytes(unit)).reduce(|sum, more| sum + more);
     session.files.extend(there(unit));
     if unit.parent.is_some() {
         session.subagents.push(unit.session.clone());
