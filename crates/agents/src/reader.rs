@@ -33,6 +33,12 @@ pub trait Reader: Send {
         false
     }
 
+    /// The last record says that the agent has nothing left to do, though it has no word for the end of a turn: something
+    /// that belongs to the turn may still follow.
+    fn is_resting(&self) -> bool {
+        false
+    }
+
     /// The stream is over: a last chance to close in the agent's own way what is open. The scribe closes the rest.
     fn end(&mut self, scribe: &mut Scribe) {
         let _unused = scribe;

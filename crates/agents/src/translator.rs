@@ -105,6 +105,12 @@ impl Translator {
         }
     }
 
+    /// The agent has nothing left to do, as far as its last record says, be the turn over or not.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        self.reader.is_resting()
+    }
+
     /// Keeps a piece of a line that is too long to be read.
     pub fn piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
         let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);

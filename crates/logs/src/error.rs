@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use crate::Candidates;
+
 /// Why something about logs could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum LogsError {
@@ -34,12 +36,12 @@ pub enum LogsError {
     #[error("no session {0}: `switchboard logs list` shows them all")]
     NoSession(String),
     /// There are several.
-    #[error("several sessions begin with {given}: {}", found.join(", "))]
+    #[error("several sessions begin with {given}: more of the id, or --agent NAME, says which{found}")]
     Ambiguous {
         /// What was asked for.
         given: String,
         /// What it could be.
-        found: Vec<String>,
+        found: Candidates,
     },
     /// A regular expression that is none.
     #[error("not a regular expression: {0}")]

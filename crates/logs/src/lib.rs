@@ -2,6 +2,7 @@
 //! agent's own knowledge of its files is in its folder in `switchboard_agents`.
 
 mod ask;
+mod candidates;
 mod error;
 pub mod export;
 mod hit;
@@ -19,6 +20,7 @@ mod view;
 pub mod when;
 
 pub use ask::{Filter, Query, Words};
+pub use candidates::Candidates;
 pub use error::LogsError;
 pub use hit::{Hit, Hits};
 pub use ledger::{Entry, Ledger, Name};

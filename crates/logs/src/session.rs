@@ -22,8 +22,8 @@ pub struct Session {
     pub gone: bool,
     /// The agent has put it away.
     pub archived: bool,
-    /// How many bytes its logs have.
-    pub bytes: u64,
+    /// How many bytes its logs have. Nothing can be said of one session in a database.
+    pub bytes: Option<u64>,
     /// Switchboard ran it.
     pub own: Option<Own>,
     /// The subagents that worked for it, by the ids of their sessions.

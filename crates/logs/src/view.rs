@@ -39,8 +39,8 @@ pub struct SessionView<'a> {
     pub subagents: &'a [String],
     /// The files that it lies in.
     pub files: Vec<String>,
-    /// How many bytes they have.
-    pub bytes: u64,
+    /// How many bytes they have, if they are its alone: a database is of many sessions.
+    pub bytes: Option<u64>,
     /// The agent has deleted its log; what was said is still here.
     pub gone: bool,
     /// The agent has put it away.

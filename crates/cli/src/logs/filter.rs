@@ -60,7 +60,7 @@ impl Only {
     /// What was typed, with a session's id as it was typed: it may be the beginning of one. Fails before anything was
     /// opened if an option makes no sense.
     pub fn filter(&self, zone: &TimeZone) -> Result<Filter, Failure> {
-        self.check_agents()?;
+        check_agents(&self.agent)?;
         let (since, until) = times::between(self.since.as_deref(), self.until.as_deref(), zone)?;
         Ok(Filter {
             agents: self.agent.clone(),
@@ -75,19 +75,18 @@ impl Only {
     }
 }
 
-impl Only {
-    fn check_agents(&self) -> Result<(), Failure> {
-        let is_unknown = |name: &&String| !AGENTS.iter().any(|agent| agent.name == name.as_str());
-        let Some(given) = self.agent.iter().find(is_unknown).cloned() else { return Ok(()) };
-        let known = failure::names(AGENTS.iter().map(|agent| (agent.name, agent.title)));
-        Err(Failure::UnknownName { what: "agent", given, known })
-    }
+/// Fails if one of the names is no agent's.
+pub fn check_agents(names: &[String]) -> Result<(), Failure> {
+    let is_unknown = |name: &&String| !AGENTS.iter().any(|agent| agent.name == name.as_str());
+    let Some(given) = names.iter().find(is_unknown).cloned() else { return Ok(()) };
+    let known = failure::names(AGENTS.iter().map(|agent| (agent.name, agent.title)));
+    Err(Failure::UnknownName { what: "agent", given, known })
 }
 
 /// The filter with the whole id of the session that is meant.
 pub fn resolve(mut filter: Filter, library: &Library) -> Result<Filter, Failure> {
     if let Some(given) = filter.session.take() {
-        filter.session = Some(library.session(&given)?.id);
+        filter.session = Some(library.session_of(&given, &filter.agents)?.id);
     }
     Ok(filter)
 }

@@ -1,6 +1,9 @@
 //! Which logs are meant: options that all commands have.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::Args;
 use switchboard_agents::Depth;
@@ -33,12 +36,20 @@ impl Place {
 
     /// The library, as it was left.
     pub fn library(&self, keep: bool) -> Result<Library, Failure> {
-        let (data, homes) = (self.data()?, self.looked_in()?);
         // What was indexed of a home stays when it is gone; but more often its name was mistyped.
         for home in self.home.iter().filter(|home| !home.is_dir()) {
             say(&format!("--home {}: there is no such folder", clean::line(&home.to_string_lossy())));
         }
-        let sessions = data.clone();
+        self.opened(self.data()?, keep)
+    }
+
+    /// The same with its index in another folder.
+    pub fn library_in(&self, folder: &Path) -> Result<Library, Failure> {
+        self.opened(folder.to_owned(), false)
+    }
+
+    fn opened(&self, data: PathBuf, keep: bool) -> Result<Library, Failure> {
+        let (sessions, homes) = (self.data()?, self.looked_in()?);
         let own = Ours::new(move || Ok(Arc::new(Store::open(&sessions, &Options::default())?)));
         Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(own) })?)
     }

@@ -64,6 +64,23 @@ fn usage_is_exact_to_the_token() {
     assert_eq!(usage(folder.path(), "project", "UTC"), told(&truth.projects));
 }
 
+#[test]
+fn sizes_are_of_files_and_not_of_what_shares_one() {
+    let folder = tempfile::tempdir().unwrap();
+    corpus::write(folder.path(), &Wanted::small(3)).unwrap();
+    let (mut alone, mut sharing) = (0, 0);
+    for session in logs(folder.path(), &["list", "--all"]) {
+        let is_shared = session["files"].as_array().unwrap().iter().any(|file| file.as_str().unwrap().ends_with(".db"));
+        assert_eq!(session["bytes"].is_null(), is_shared, "{session}");
+        assert!(is_shared || session["bytes"].as_u64().unwrap() > 0, "{session}");
+        *(if is_shared { &mut sharing } else { &mut alone }) += 1;
+    }
+    assert!(alone > 0 && sharing > 0, "{alone} {sharing}");
+    for home in logs(folder.path(), &["doctor"]).iter().filter(|object| object["type"] == "home") {
+        assert_eq!(home["sessions"].as_u64().unwrap() > 0, home["bytes"].as_u64().unwrap() > 0, "{home}");
+    }
+}
+
 /// All logs of lines.
 fn lines(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -162,7 +162,7 @@ mod tests {
             files: Vec::new(),
             gone: true,
             archived: false,
-            bytes: 0,
+            bytes: None,
             own: None,
             subagents: Vec::new(),
         };

@@ -10,5 +10,6 @@ mod redact;
 pub mod story;
 
 pub use figures::minute;
+pub(crate) use plain::line;
 pub use redact::Redactor;
 pub use story::Story;

@@ -40,6 +40,6 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// One line of it.
-pub(super) fn line(given: &str) -> String {
+pub(crate) fn line(given: &str) -> String {
     text(given.trim()).replace(['\n', '\t'], " ")
 }

@@ -15,4 +15,4 @@ pub mod units;
 pub mod words;
 mod write;
 
-pub use open::{Index, Moment, is_damaged};
+pub use open::{Index, Moment, checked, is_damaged};

@@ -69,13 +69,9 @@ impl Index {
         if !path.exists() {
             return Ok(None);
         }
-        let whole = connect(&path).and_then(|connection| {
-            connection.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))
-        });
-        match whole {
-            Ok(true) => return Ok(None),
-            Ok(false) => {}
-            Err(error) if is_damaged(&error) => {}
+        match Self::problem(data) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(None),
             Err(error) => return Err(LogsError::Index { path, error }),
         }
         let unreadable = |error| LogsError::Unreadable { path: path.clone(), error };
@@ -88,6 +84,17 @@ impl Index {
             drop(std::fs::remove_file(data.join(format!("{}{end}", Self::FILE))));
         }
         Ok(Some(aside))
+    }
+
+    /// What is wrong with the file of a data folder; nothing if it is whole.
+    ///
+    /// # Errors
+    /// If it cannot be read for another reason.
+    pub fn problem(data: &Path) -> rusqlite::Result<Option<String>> {
+        match connect(&data.join(Self::FILE)).and_then(|connection| checked(&connection)) {
+            Err(error) if is_damaged(&error) => Ok(Some(error.to_string())),
+            found => found,
+        }
     }
 
     /// Another connection to the same index.
@@ -128,6 +135,12 @@ impl Index {
 pub fn is_damaged(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+/// What is wrong with it; nothing if it is whole. Looks at all of it.
+pub fn checked(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok(Some(found).filter(|found| found != "ok"))
 }
 
 /// The file, and the folder if there is none, for this user alone: all that was said lies there.

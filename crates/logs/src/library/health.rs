@@ -8,7 +8,10 @@ use std::{
 use rusqlite::Connection;
 
 use super::Library;
-use crate::{LogsError, index::Index};
+use crate::{
+    LogsError,
+    index::{Index, checked, is_damaged},
+};
 
 /// How the index is.
 #[derive(Clone, Debug)]
@@ -17,10 +20,10 @@ pub struct Health {
     pub path: PathBuf,
     /// How large it is on disk, with what is not yet written into it.
     pub bytes: u64,
-    /// Logs that are there.
-    pub logs: u64,
-    /// Logs that are gone, of which the text is kept.
-    pub gone: u64,
+    /// Logs that are there, if that can be told.
+    pub logs: Option<u64>,
+    /// Logs that are gone, of which the text is kept, if that can be told.
+    pub gone: Option<u64>,
     /// What is wrong with the file; nothing if it is whole.
     pub problem: Option<String>,
 }
@@ -35,14 +38,21 @@ impl Library {
     /// If it cannot even be asked.
     pub fn health(&self) -> Result<Health, LogsError> {
         let index = self.index();
-        let bytes = ["", "-wal"].map(|end| {
-            let mut path = index.path.clone().into_os_string();
-            path.push(end);
-            std::fs::metadata(path).map_or(0, |file| file.len())
-        });
         let (logs, gone) = counts(&index.connection).map_err(|error| index.error(error))?;
         let problem = checked(&index.connection).unwrap_or_else(|error| Some(error.to_string()));
-        Ok(Health { path: index.path.clone(), bytes: bytes.iter().sum(), logs, gone, problem })
+        Ok(Health { bytes: size(&index.path), path: index.path.clone(), logs: Some(logs), gone: Some(gone), problem })
+    }
+
+    /// How the index of a data folder is that cannot be used because of this error. Nothing if it is not damaged.
+    #[must_use]
+    pub fn damage(data: &Path, error: &LogsError) -> Option<Health> {
+        let problem = match error {
+            LogsError::Index { error, .. } if is_damaged(error) => error.to_string(),
+            LogsError::Damaged(what) => (*what).to_owned(),
+            _ => Index::problem(data).ok()??,
+        };
+        let path = data.join(Index::FILE);
+        Some(Health { bytes: size(&path), path, logs: None, gone: None, problem: Some(problem) })
     }
 
     /// The sessions of which there are copies of raw records.
@@ -73,14 +83,19 @@ impl Library {
     }
 }
 
+/// How large a database is, with what is not yet written into it.
+fn size(path: &Path) -> u64 {
+    let bytes = ["", "-wal"].map(|end| {
+        let mut path = path.as_os_str().to_owned();
+        path.push(end);
+        std::fs::metadata(path).map_or(0, |file| file.len())
+    });
+    bytes.iter().sum()
+}
+
 fn counts(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
     let sql = "SELECT count(*) FILTER (WHERE NOT gone), count(*) FILTER (WHERE gone) FROM unit";
     connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-}
-
-fn checked(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    Ok(Some(found).filter(|found| found != "ok"))
 }
 
 fn copied(connection: &Connection) -> rusqlite::Result<HashSet<Named>> {

@@ -12,6 +12,7 @@ mod snippet;
 mod terms;
 mod transcript;
 mod troubles;
+mod written;
 
 use std::{
     borrow::Cow,

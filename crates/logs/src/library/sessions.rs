@@ -8,15 +8,12 @@ use std::{
 
 use super::{Library, Setup, matching::Matching};
 use crate::{
-    Filter, Home, LogsError, Own, Session,
+    Candidates, Filter, Home, LogsError, Own, Session,
     index::{
         Index,
         units::{self, Unit, Units},
     },
 };
-
-/// What is shown of several that could be meant.
-const SHOWN: usize = 8;
 
 type Key = (String, String, Option<String>);
 
@@ -36,31 +33,26 @@ impl Library {
         Ok(sessions)
     }
 
-    /// One session, by its id, the beginning of it, Switchboard's id of it, or `last`.
+    /// One session, by its id, the beginning of it, Switchboard's id of it, or `last`. Of several agents that have the very
+    /// same id, the one that was last at work.
     ///
     /// # Errors
     /// If there is none, or several.
     pub fn session(&self, id: &str) -> Result<Session, LogsError> {
-        let mut sessions = self.sessions(&Filter::default())?;
-        if id == "last" && !sessions.is_empty() {
-            return Ok(sessions.swap_remove(0));
+        chosen(self.sessions(&Filter::default())?, id)
+    }
+
+    /// The same for who can name the agents that are meant; none for all. Then an id that several of them have means none.
+    ///
+    /// # Errors
+    /// If there is none, or several.
+    pub fn session_of(&self, id: &str, agents: &[String]) -> Result<Session, LogsError> {
+        let sessions = self.sessions(&Filter { agents: agents.to_vec(), ..Filter::default() })?;
+        let same: Vec<&Session> = sessions.iter().filter(|session| session.id == id).collect();
+        if same.first().is_some_and(|first| same.iter().any(|other| other.agent != first.agent)) {
+            return Err(ambiguous(id, same));
         }
-        let is = |session: &Session| session.id == id || session.own.as_ref().is_some_and(|own| &*own.id == id);
-        if let Some(at) = sessions.iter().position(is) {
-            return Ok(sessions.swap_remove(at));
-        }
-        let begins = |session: &Session| {
-            session.id.starts_with(id) || session.own.as_ref().is_some_and(|own| own.id.starts_with(id))
-        };
-        sessions.retain(|session| !id.is_empty() && begins(session));
-        match sessions.len() {
-            0 => Err(LogsError::NoSession(id.to_owned())),
-            1 => Ok(sessions.swap_remove(0)),
-            _ => {
-                let found = sessions.into_iter().take(SHOWN).map(|session| session.id).collect();
-                Err(LogsError::Ambiguous { given: id.to_owned(), found })
-            }
-        }
+        chosen(sessions, id)
     }
 
     /// The logs that are meant.
@@ -128,6 +120,31 @@ impl Library {
     }
 }
 
+/// Of sessions, the latest first, the one that is meant.
+fn chosen(mut sessions: Vec<Session>, id: &str) -> Result<Session, LogsError> {
+    if id == "last" && !sessions.is_empty() {
+        return Ok(sessions.swap_remove(0));
+    }
+    let is = |session: &Session| session.id == id || session.own.as_ref().is_some_and(|own| &*own.id == id);
+    if let Some(at) = sessions.iter().position(is) {
+        return Ok(sessions.swap_remove(at));
+    }
+    let begins = |session: &Session| {
+        session.id.starts_with(id) || session.own.as_ref().is_some_and(|own| own.id.starts_with(id))
+    };
+    sessions.retain(|session| !id.is_empty() && begins(session));
+    match sessions.len() {
+        0 => Err(LogsError::NoSession(id.to_owned())),
+        1 => Ok(sessions.swap_remove(0)),
+        _ => Err(ambiguous(id, &sessions)),
+    }
+}
+
+fn ambiguous<'a>(id: &str, sessions: impl IntoIterator<Item = &'a Session>) -> LogsError {
+    let told = sessions.into_iter().map(|session| (session.id.as_str(), session.agent.as_str(), &session.facts));
+    LogsError::Ambiguous { given: id.to_owned(), found: Candidates::of(told) }
+}
+
 /// The log lies in the home.
 fn is_in(unit: &Unit, home: &Home) -> bool {
     unit.agent == home.logs.agent && unit.machine == home.machine && unit.path.starts_with(&home.folder)
@@ -155,7 +172,7 @@ fn session(unit: &Unit, id: &str) -> Session {
         files: there(unit),
         gone: unit.gone,
         archived: unit.archived,
-        bytes: unit.bytes,
+        bytes: bytes(unit),
         own: None,
         subagents: if is_part { vec![unit.session.clone()] } else { Vec::new() },
     }
@@ -165,8 +182,13 @@ fn there(unit: &Unit) -> Vec<PathBuf> {
     if unit.gone { Vec::new() } else { vec![unit.path.clone()] }
 }
 
+/// How large a log is that lies in a file of its own.
+fn bytes(unit: &Unit) -> Option<u64> {
+    unit.part.is_none().then_some(unit.bytes)
+}
+
 fn add(session: &mut Session, unit: &Unit) {
-    session.bytes += unit.bytes;
+    session.bytes = session.bytes.into_iter().chain(bytes(unit)).reduce(|sum, more| sum + more);
     session.files.extend(there(unit));
     if unit.parent.is_some() {
         session.subagents.push(unit.session.clone());

@@ -61,6 +61,8 @@ pub struct Doing {
     asked: Vec<(Id, String)>,
     /// What it does beside that.
     voice: Activity,
+    /// The log says that nothing is left to be done, though it does not say that the turn is over.
+    rests: bool,
     /// Since when it does what it does.
     since: Option<Timestamp>,
 }
@@ -73,8 +75,17 @@ impl Doing {
             (None, Some((_, item))) if !matches!(self.voice, Activity::Retrying | Activity::Compacting) => {
                 Activity::Tool(item.clone())
             }
+            _ if self.rests => Activity::Waiting,
             _ => self.voice.clone(),
         }
+    }
+
+    /// Takes note of whether something is left to be done, after the record of this time.
+    pub fn rests(&mut self, rests: bool, at: Option<Timestamp>) {
+        if rests && !self.rests {
+            self.since = at.or(self.since);
+        }
+        self.rests = rests;
     }
 
     /// Since when.

@@ -11,7 +11,7 @@ use super::{
     tail::Tail,
     watcher::{Change, Watcher},
 };
-use crate::LogsError;
+use crate::{Candidates, LogsError};
 
 /// A log that does not grow.
 pub struct Asleep {
@@ -79,8 +79,9 @@ impl Watcher {
         }
         if let Some(only) = self.setup.only.clone().filter(|_| self.is_found) {
             // Those of a database are kept: whose they are is only known when they were read.
-            self.logs.retain(|_, log| log.tail.is_part() || log.tail.session() == only);
-            changes.retain(|change| change.id == only);
+            let is_its = |agent: &str| self.setup.agent.as_ref().is_none_or(|its| its == agent);
+            self.logs.retain(|_, log| log.tail.is_part() || log.tail.session() == only && is_its(log.tail.agent()));
+            changes.retain(|change| change.id == only && is_its(&change.agent));
         }
         changes
     }
@@ -129,14 +130,16 @@ impl Watcher {
     /// Of what could be the only session, the one that is. Nothing else is followed.
     pub(super) fn find_only(&mut self) -> Result<(), LogsError> {
         let Some(only) = self.setup.only.clone() else { return Ok(()) };
-        let mut found: Vec<String> =
-            self.running().into_iter().filter(|session| session.is(&only)).map(|s| s.id).collect();
-        found.sort();
-        found.dedup();
+        let mut found = self.running();
+        found.sort_by(|a, b| (&a.id, &a.agent).cmp(&(&b.id, &b.agent)));
+        found.dedup_by(|a, b| (&a.id, &a.agent) == (&b.id, &b.agent));
         match found.as_slice() {
             [] => return Err(LogsError::NoSession(only)),
-            [id] => self.setup.only = Some(id.clone()),
-            _ => return Err(LogsError::Ambiguous { given: only, found }),
+            [one] => (self.setup.only, self.setup.agent) = (Some(one.id.clone()), Some(one.agent.clone())),
+            _ => {
+                let told = found.iter().map(|session| (session.id.as_str(), session.agent.as_str(), &session.facts));
+                return Err(LogsError::Ambiguous { given: only, found: Candidates::of(told) });
+            }
         }
         self.is_found = true;
         Ok(())
@@ -149,10 +152,10 @@ impl Watcher {
 
     /// What was read when it was found.
     pub(super) fn keep_first(&mut self, changes: Vec<Change>) {
-        let only = self.setup.only.clone();
+        let (only, agent) = (self.setup.only.clone(), self.setup.agent.clone());
         let events: Vec<Event> = changes
             .into_iter()
-            .filter(|change| Some(&change.id) == only.as_ref())
+            .filter(|change| Some(&change.id) == only.as_ref() && Some(&change.agent) == agent.as_ref())
             .flat_map(|change| change.events)
             .collect();
         self.first = events;

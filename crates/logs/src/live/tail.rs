@@ -198,6 +198,8 @@ impl Tail {
             // What a subagent says is not the answer.
             event.thread = event.thread.take().or_else(|| thread.clone());
         }
+        let rests = self.reader.as_ref().is_some_and(Translator::is_resting);
+        self.known.doing.rests(rests, out.get(from..).and_then(<[Event]>::last).map(|event| event.at));
     }
 
     /// The name of the subagent, or its id.

@@ -59,7 +59,8 @@ pub fn running(watcher: &mut Watcher) -> Vec<Running> {
         }
     }
     if let Some(only) = &watcher.setup.only {
-        running.retain(|session| session.is(only));
+        let agent = watcher.setup.agent.as_ref();
+        running.retain(|session| session.is(only) && agent.is_none_or(|agent| *agent == session.agent));
     }
     running.sort_by(|a, b| (b.facts.began, &a.id).cmp(&(a.facts.began, &b.id)));
     running

@@ -37,6 +37,8 @@ pub struct Setup {
     pub within: Duration,
     /// Only this session, by its id or the beginning of it; also if it does not run.
     pub only: Option<String>,
+    /// Of the sessions that this could be, only those of this agent.
+    pub agent: Option<String>,
     /// What tokens cost.
     pub prices: Cow<'static, Prices>,
     /// The clock.

@@ -66,7 +66,7 @@ pub enum AdoptError {
 /// # Errors
 /// If there is no such session, or it cannot go on here.
 pub fn adopt(library: &Library, id: &str, request: &mut StartRequest) -> Result<(), AdoptError> {
-    let session = library.session(id)?;
+    let session = named(library, id, &request.agent)?;
     if let Some(own) = &session.own {
         request.resume = Some(own.id.clone());
         return Ok(());
@@ -79,6 +79,12 @@ pub fn adopt(library: &Library, id: &str, request: &mut StartRequest) -> Result<
     let used = used(library, &session)?;
     request.adopt = Some(Adopted { session: Id::from(session.id.as_str()), used });
     Ok(())
+}
+
+/// The session of that id: of the agent that was named, if that has one.
+fn named(library: &Library, id: &str, agent: &str) -> Result<Session, LogsError> {
+    let its = (!agent.is_empty()).then(|| library.session_of(id, &[agent.to_owned()]).ok()).flatten();
+    its.map_or_else(|| library.session(id), Ok)
 }
 
 /// Only its own agent can go on with it, where it has kept it.

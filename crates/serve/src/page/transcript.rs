@@ -89,7 +89,7 @@ struct Kept {
 }
 
 /// The agent, the session, and what tells its versions apart.
-type Key = (String, String, Option<Timestamp>, u64);
+type Key = (String, String, Option<Timestamp>, Option<u64>);
 
 impl Transcripts {
     fn find(&self, key: &Key) -> Option<Arc<Desk>> {

@@ -76,6 +76,7 @@ impl Log {
     fn queued(&mut self, fields: &Object<'_>, attachment: &Object<'_>, is_main: bool, scribe: &mut Scribe) {
         let content = user::contents(attachment.get("prompt"));
         let typed = is_main && is_typed(attachment);
+        self.rests = false;
         if typed && !scribe.in_turn() {
             self.begin_turn(Origin::Prompt, Some(user::text_of(&content)), fields, scribe);
         }

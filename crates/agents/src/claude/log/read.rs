@@ -1,7 +1,9 @@
 //! What Claude Code writes about a session, record by record. Only dispatches, and keeps the turns: the log has no word
 //! for where one ends.
 
-use switchboard_event::{Dir, ErrorCode, Fault, Id, Info, Origin, Stop, TurnCompleted, TurnStarted, TurnStatus};
+use switchboard_event::{
+    Dir, ErrorCode, Fault, Id, Info, Origin, Stop, Timestamp, TurnCompleted, TurnStarted, TurnStatus,
+};
 
 use super::{
     super::{items::Todos, live::written},
@@ -30,6 +32,10 @@ pub struct Log {
     pub(super) fault: Option<Fault>,
     /// What began the turn.
     origin: Origin,
+    /// When the turn began, and when its conversation went on last. Records of other kinds may follow hours later.
+    span: Option<(Timestamp, Timestamp)>,
+    /// The last word of the conversation is an answer that nothing has to follow.
+    pub(super) rests: bool,
     /// The replies of the turn.
     pub(super) steps: u64,
     pub(super) last_reply: Option<Id>,
@@ -61,8 +67,19 @@ impl Reader for Log {
         self.identify(&fields, scribe);
         let thread = self.threads.of(&fields, scribe);
         match fields.str("type").as_deref() {
-            Some("assistant") => self.assistant(&fields, thread.as_ref(), scribe),
-            Some("user") => self.user(&fields, thread.as_ref(), scribe),
+            Some("assistant") => {
+                self.assistant(&fields, thread.as_ref(), scribe);
+                self.lasts(&fields);
+                self.rests = self.is_answer(&fields);
+            }
+            Some("user") => {
+                self.user(&fields, thread.as_ref(), scribe);
+                self.rests = false;
+                // What only follows an answer makes its turn no longer: the summary of a compaction may come days later.
+                if self.stop.is_none() && self.fault.is_none() {
+                    self.lasts(&fields);
+                }
+            }
             Some("progress") => self.progress(&fields, scribe),
             Some("attachment") => self.attachment(&fields, thread.as_ref(), scribe),
             Some("system") => self.system(&fields, thread.as_ref(), scribe),
@@ -72,6 +89,10 @@ impl Reader for Log {
             }
             None => {}
         }
+    }
+
+    fn is_resting(&self) -> bool {
+        self.rests
     }
 
     fn end(&mut self, scribe: &mut Scribe) {
@@ -144,6 +165,7 @@ impl Log {
         }
         scribe.happened(written(fields));
         (self.origin, self.stop, self.fault, self.steps) = (origin, None, None, 0);
+        self.span = written(fields).map(|at| (at, at));
         scribe.turn_started(TurnStarted { origin, prompt, agent_turn: fields.filled("promptId").map(Id::from) });
     }
 
@@ -155,8 +177,17 @@ impl Log {
         }
     }
 
-    /// Ends the turn, as its last records say.
-    pub(super) fn end_turn(&mut self, duration_ms: Option<u64>, scribe: &mut Scribe) {
+    /// The turn lasted until this record, at least.
+    fn lasts(&mut self, fields: &Object<'_>) {
+        if let (Some((_, last)), Some(at)) = (&mut self.span, written(fields)) {
+            *last = at.max(*last);
+        }
+    }
+
+    /// Ends the turn, as its last records say. It took as long as it says itself, else as its conversation went on.
+    pub(super) fn end_turn(&mut self, said_ms: Option<u64>, scribe: &mut Scribe) {
+        let took_ms = self.span.take().map(|(began, last)| last.millis_since(began));
+        let duration_ms = said_ms.or(took_ms);
         let fault = self.fault.take();
         let (status, stop, error) = match (fault, self.stop.take()) {
             _ if scribe.is_interrupted() => interrupted(),

@@ -46,6 +46,14 @@ impl Log {
         scribe.otherwise(Notice::new(Topic::Status).with_name("assistant"));
     }
 
+    /// The record is the end of an answer: several blocks of one say why it stopped, and its text is the last of them.
+    pub(super) fn is_answer(&self, fields: &Object<'_>) -> bool {
+        let message = fields.object("message");
+        let is_text = |block: &Json<'_>| block.object().is("type", "text");
+        let speaks = || message.str("content").is_some() || blocks(message.get("content")).iter().any(is_text);
+        (self.stop.is_some() || self.fault.is_some()) && speaks()
+    }
+
     /// Counts a reply before what it says is told, so that its tokens can stand there.
     fn count(&mut self, message: &Object<'_>, reply: Option<&Id>, thread: Option<&Thread>, scribe: &mut Scribe) {
         let model = message.filled("model");

@@ -1,6 +1,9 @@
 //! What is to be said about logs and their index, without how it is said.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+};
 
 use switchboard_agents::{LOGS, agent};
 use switchboard_engine::find::is_older;
@@ -36,7 +39,7 @@ pub struct Looked {
     pub is_there: bool,
     /// How many sessions lie in it.
     pub sessions: usize,
-    /// How large they are.
+    /// How large their logs are.
     pub bytes: u64,
 }
 
@@ -80,12 +83,17 @@ fn looked(home: &Home, sessions: &[Session]) -> Looked {
             && session.agent == home.logs.agent
             && session.files.iter().any(|file| file.starts_with(&home.folder))
     };
-    let mut found = Looked { is_there: home.is_there(), sessions: 0, bytes: 0, home: home.clone() };
-    for session in sessions.iter().filter(inside) {
-        found.sessions += 1;
-        found.bytes += session.bytes;
-    }
-    found
+    let sessions: Vec<&Session> = sessions.iter().filter(inside).collect();
+    let alone: u64 = sessions.iter().filter_map(|session| session.bytes).sum();
+    let bytes = alone + shared(&sessions);
+    Looked { is_there: home.is_there(), sessions: sessions.len(), bytes, home: home.clone() }
+}
+
+/// How large the databases are that sessions share.
+fn shared(sessions: &[&Session]) -> u64 {
+    let files = sessions.iter().filter(|session| session.bytes.is_none()).flat_map(|session| &session.files);
+    let files: HashSet<&PathBuf> = files.collect();
+    files.into_iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
 fn versions(sessions: &[Session]) -> Vec<Version> {
@@ -148,7 +156,7 @@ mod tests {
             files: Vec::new(),
             gone: false,
             archived: false,
-            bytes: 0,
+            bytes: None,
             own: None,
             subagents: Vec::new(),
         }

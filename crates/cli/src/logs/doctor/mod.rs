@@ -2,6 +2,7 @@
 //! the index is whole.
 
 mod checkup;
+mod damaged;
 mod lines;
 mod page;
 
@@ -37,8 +38,10 @@ pub struct Doctor {
 /// Runs the command.
 pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
     let zone = times::zone(args.timezone.as_deref())?;
-    let (library, _) = place.current(Depth::All)?;
-    let checkup = Checkup::of(&library, &place.looked_in()?, host::now())?;
+    let checkup = match checkup(place) {
+        Err(Failure::Logs(error)) => damaged::checkup(place, error)?,
+        checkup => checkup?,
+    };
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
     let text = if args.json {
@@ -48,4 +51,9 @@ pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
     };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(if checkup.health.problem.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn checkup(place: &Place) -> Result<Checkup, Failure> {
+    let (library, _) = place.current(Depth::All)?;
+    Checkup::of(&library, &place.looked_in()?, host::now())
 }

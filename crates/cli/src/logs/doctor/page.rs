@@ -80,16 +80,20 @@ impl Page {
 
     fn index(&self, checkup: &Checkup) -> Vec<String> {
         let health = &checkup.health;
-        let gone =
-            if health.gone > 0 { format!(", what was read of {} that are gone", health.gone) } else { String::new() };
-        let about = format!("· {} · {} logs{gone} ·", bytes(health.bytes), health.logs);
+        let gone = health.gone.filter(|gone| *gone > 0);
+        let gone = gone.map(|gone| format!(", what was read of {gone} that are gone")).unwrap_or_default();
+        let logs = health.logs.map(|logs| format!(" · {logs} logs{gone}")).unwrap_or_default();
+        let about = format!("· {}{logs} ·", bytes(health.bytes));
         let state = match &health.problem {
             None => self.paint(GREEN, "whole"),
             Some(problem) => self.paint(RED, &format!("damaged: {problem}")),
         };
         let mut lines = vec![format!("{} {} {state}", self.path(&health.path), self.paint(DIM, &about))];
         if health.problem.is_some() {
-            lines.push("hint: `switchboard logs scan --rebuild` reads all logs anew".to_owned());
+            lines.push(
+                "hint: `switchboard logs scan --rebuild` puts it aside and reads all logs that are there anew"
+                    .to_owned(),
+            );
         }
         lines
     }

@@ -114,7 +114,8 @@ impl Export {
     fn sessions(&self, library: &Library, filter: &Filter) -> Result<Vec<Session>, Failure> {
         let mut sessions = list::sessions(library, filter, self.text.as_deref())?;
         if !self.ids.is_empty() {
-            let named = self.ids.iter().map(|id| library.session(id)).collect::<Result<Vec<_>, _>>()?;
+            let named =
+                self.ids.iter().map(|id| library.session_of(id, &filter.agents)).collect::<Result<Vec<_>, _>>()?;
             let named: HashSet<_> = named.iter().map(name).collect();
             sessions.retain(|session| named.contains(&name(session)));
         }

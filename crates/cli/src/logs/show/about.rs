@@ -95,5 +95,6 @@ fn logs(session: &Session) -> String {
     let Some(first) = session.files.first() else { return String::new() };
     let more = session.files.len() - 1;
     let more = if more > 0 { format!(" and {}", count(more, "more file")) } else { String::new() };
-    format!("{}{more} · {}", first.display(), bytes(session.bytes))
+    let size = session.bytes.map(|size| format!(" · {}", bytes(size))).unwrap_or_default();
+    format!("{}{more}{size}", first.display())
 }

@@ -1,7 +1,9 @@
 //! `switchboard logs show`: what was said and done in a session, read from its log, or what was kept of it.
 
 pub mod about;
+mod part;
 mod person;
+mod running;
 
 use std::io::{self, BufWriter, Write as _};
 
@@ -11,8 +13,8 @@ use switchboard_dialects::{DIALECTS, Dialect, Messages};
 use switchboard_event::Event;
 use switchboard_logs::{Session, Transcript, export::kept};
 
-use super::{place::Place, times};
-use crate::{dialects, failure::Failure, offered, sessions::say};
+use super::{filter, place::Place, times};
+use crate::{dialects, failure::Failure, host, offered, sessions::say};
 
 /// Show what was said and done in a session
 ///
@@ -23,6 +25,9 @@ pub struct Show {
     /// The session: its id or the beginning of it, Switchboard's id of it, or `last`
     #[arg(value_name = "ID")]
     id: String,
+    /// The agent, where several have sessions of that id
+    #[arg(long, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
+    agent: Option<String>,
     /// Nothing is shortened
     #[arg(long)]
     full: bool,
@@ -56,10 +61,11 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
         Some(name) => Some(dialects::find(name)?),
         None => DIALECTS.iter().find(|dialect| args.json && dialect.verbatim),
     };
-    let from = person::From::typed(args.turn, args.at.as_deref(), &zone)?;
+    let from = part::From::typed(args.turn, args.at.as_deref(), &zone)?;
+    filter::check_agents(args.agent.as_slice())?;
     let (library, _) = place.current(Depth::All)?;
-    let session = library.session(&args.id)?;
-    let (events, is_kept) = events(&session, library.transcript(&session)?);
+    let session = library.session_of(&args.id, args.agent.as_slice())?;
+    let (mut events, is_kept) = events(&session, library.transcript(&session)?);
     if is_kept {
         say(match library.kept(&session)?.is_empty() {
             false => "the agent has deleted this log; this is what was kept of it",
@@ -68,7 +74,13 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     }
     match dialect {
         Some(dialect) => write(&events, dialect),
-        None => person::show(args, &session, &events, from, &zone),
+        None => {
+            let is_running = running::is_at_work(&events, library.written(&session)?, host::now());
+            if is_running {
+                events.retain(|event| !running::is_open(event));
+            }
+            person::show(args, &session, &events, from, is_running, &zone)
+        }
     }
 }
 

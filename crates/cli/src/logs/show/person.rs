@@ -9,77 +9,39 @@ use switchboard_logs::{
     export::{minute, story::Turns},
 };
 
-use super::{Show, about};
+use super::{
+    Show, about,
+    part::{From, Part},
+};
 use crate::{
     failure::Failure,
-    logs::times,
     sessions::say,
     terminal::Terminal,
     view::{Detail, Options, Output, Screen, View, clean, paint, style::DIM},
     watch::Look,
 };
 
-/// Where to begin.
-#[derive(Clone, Copy)]
-pub enum From {
-    /// At the beginning.
-    Start,
-    /// With a turn.
-    Turn(u32),
-    /// With the turn of a time.
-    Time(Timestamp),
-}
-
-impl From {
-    /// What was typed.
-    pub fn typed(turn: Option<u32>, at: Option<&str>, zone: &TimeZone) -> Result<Self, Failure> {
-        let time = at.map(|at| times::at("--at", at, zone)).transpose()?;
-        Ok(time.map(Self::Time).or(turn.map(Self::Turn)).unwrap_or(Self::Start))
-    }
-
-    /// The number of the turn, given all events.
-    fn number(self, events: &[Event]) -> u32 {
-        match self {
-            Self::Start => 0,
-            Self::Turn(number) => number,
-            Self::Time(at) => {
-                let mut turns = Turns::default();
-                let begun = events.iter().take_while(|event| event.at <= at);
-                begun.for_each(|event| drop(turns.begins(event)));
-                turns.number()
-            }
-        }
-    }
-}
-
 /// Shows a session, all to standard output.
-pub fn show(args: &Show, session: &Session, events: &[Event], from: From, zone: &TimeZone) -> Result<(), Failure> {
+pub fn show(
+    args: &Show,
+    session: &Session,
+    events: &[Event],
+    from: From,
+    is_running: bool,
+    zone: &TimeZone,
+) -> Result<(), Failure> {
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
-    print(&about::header(session, events, zone, colour))?;
-    let first = from.number(events);
-    let last = args.turns.map_or(u32::MAX, |turns| first.max(1).saturating_add(turns).saturating_sub(1));
-    let mut page = Page { view: View::new(options(args, &terminal)), out: Output::default(), zone, colour };
-    let mut turns = Turns::default();
-    for event in events {
-        let begins = turns.begins(event).is_some();
-        if turns.number() > last {
-            break;
-        }
-        // How it began is said above; how it ended is a matter of who reads the log.
-        let is_frame = matches!(event.body, Body::SessionStarted(_) | Body::SessionEnded(_));
-        if turns.number() < first || is_frame {
-            page.learn(event);
-            continue;
-        }
-        if begins {
-            page.turn(turns.number(), event.at);
-        }
-        page.event(event)?;
+    let part = Part::of(from, args.turns, events)?;
+    let mut out = io::stdout().lock();
+    out.write_all(about::header(session, events, zone, colour).as_bytes()).map_err(Failure::Output)?;
+    let view = View::new(options(args, &terminal));
+    let last = Page { view, to: &mut out, zone, colour }.turns(events, part).map_err(Failure::Output)?;
+    if is_running && last <= part.last {
+        out.write_all(paint(colour, DIM, "\n… still running\n").as_bytes()).map_err(Failure::Output)?;
     }
-    page.end()?;
-    if first > turns.number() {
-        say(&format!("there is no turn {first}: this session has {}", turns.number()));
+    if from.is_behind(events) {
+        say("all of it happened before that time: this is the last turn");
     }
     Ok(())
 }
@@ -95,43 +57,94 @@ fn options(args: &Show, terminal: &Terminal) -> Options {
 
 struct Page<'a> {
     view: View,
-    out: Output,
+    to: &'a mut dyn io::Write,
     zone: &'a TimeZone,
     colour: bool,
 }
 
 impl Page<'_> {
-    /// Takes note of what is not shown.
-    fn learn(&mut self, event: &Event) {
-        let is_own = event.thread.is_none();
-        if is_own && matches!(event.body, Body::SessionStarted(_) | Body::SessionUpdated(_)) {
-            self.view.event(event, &mut Output::default());
+    /// Writes these turns. Gives the number of the last that was looked at.
+    ///
+    /// The view sees what is before them, too: a prompt may be begun before the turn that it begins, and the view has to
+    /// know when that was.
+    fn turns(mut self, events: &[Event], part: Part) -> io::Result<u32> {
+        let mut turns = Turns::default();
+        for event in events {
+            let begins = turns.begins(event).is_some();
+            if turns.number() > part.last {
+                break;
+            }
+            let text = self.text(event, begins.then(|| turns.number()));
+            if turns.number() >= part.first {
+                self.write(&text)?;
+            }
         }
+        let mut rest = Output::default();
+        self.view.pause(&mut rest);
+        if turns.number() >= part.first {
+            self.write(&rest)?;
+        }
+        Ok(turns.number())
+    }
+
+    /// What is to be written of an event, below the line of the turn that it begins.
+    fn text(&mut self, event: &Event, begins: Option<u32>) -> Output {
+        let mut out = Output::default();
+        if let Some(number) = begins {
+            self.heading(number, event.at, &mut out);
+        }
+        match &event.body {
+            // How it began is said above. A subagent's beginning says nothing about the session.
+            Body::SessionStarted(_) if event.thread.is_none() => self.view.event(event, &mut Output::default()),
+            Body::SessionStarted(_) => {}
+            // How it ended is a matter of who reads the log.
+            Body::SessionEnded(_) => {}
+            _ => self.view.event(event, &mut out),
+        }
+        out
     }
 
     /// The line above a turn.
-    fn turn(&mut self, number: u32, at: Timestamp) {
+    fn heading(&mut self, number: u32, at: Timestamp, out: &mut Output) {
         let line = format!("── turn {number} · {} ──", clean::line(&minute(at, self.zone)));
-        self.view.aside(&format!("\n{}\n", paint(self.colour, DIM, &line)), &mut self.out);
+        self.view.aside(&format!("\n{}\n", paint(self.colour, DIM, &line)), out);
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), Failure> {
-        self.view.event(event, &mut self.out);
-        self.flush()
-    }
-
-    fn end(&mut self) -> Result<(), Failure> {
-        self.view.pause(&mut self.out);
-        self.flush()
-    }
-
-    fn flush(&mut self) -> Result<(), Failure> {
-        self.out.pieces().try_for_each(|(_, text)| print(text))?;
-        self.out.clear();
-        Ok(())
+    fn write(&mut self, out: &Output) -> io::Result<()> {
+        out.pieces().try_for_each(|(_, text)| self.to.write_all(text.as_bytes()))
     }
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use switchboard_event::Event;
+    use switchboard_testkit::{play, recording::recordings};
+
+    use super::{Options, Page, Part, Screen, View};
+
+    fn shown(events: &[Event], part: Part) -> (String, u32) {
+        let options = Options { screen: Screen::Both, first_prompt: true, stream: false, ..Options::piped() };
+        let mut text = Vec::new();
+        let page = Page { view: View::new(options), to: &mut text, zone: &TimeZone::UTC, colour: false };
+        let last = page.turns(events, part).unwrap();
+        (String::from_utf8(text).unwrap(), last)
+    }
+
+    #[test]
+    fn a_turn_alone_looks_as_it_does_among_all() {
+        let mut turns = 0;
+        for recording in recordings().unwrap().into_iter().filter(|recording| recording.log.is_some()) {
+            let events = play::events(recording.source, &recording.bytes);
+            let (all, last) = shown(&events, Part { first: 0, last: u32::MAX });
+            let begins = |number: u32| all.find(&format!("\n── turn {number} · ")).unwrap_or(all.len());
+            for number in 1..=last {
+                let (alone, _) = shown(&events, Part { first: number, last: number });
+                assert_eq!(Some(&*alone), all.get(begins(number)..begins(number + 1)), "{recording}: turn {number}");
+                assert!(alone.contains("\n> "), "{recording}: turn {number} without its prompt: {alone}");
+            }
+            turns += last;
+        }
+        assert!(turns > 50, "{turns}");
+    }
 }

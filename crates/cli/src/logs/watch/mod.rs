@@ -24,7 +24,7 @@ use switchboard_dialects::Dialect;
 use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
 use switchboard_store::{Options, Store};
 
-use super::{place::Place, prices::prices};
+use super::{filter, place::Place, prices::prices};
 use crate::{dialects, failure::Failure, host, offered, terminal::Terminal};
 
 /// Watch the sessions that run now, of all agents, whoever began them
@@ -37,6 +37,9 @@ pub struct Watch {
     /// One session in detail: its id or the beginning of it
     #[arg(value_name = "SESSION")]
     session: Option<String>,
+    /// The agent of the session, where several have sessions of that id
+    #[arg(long, value_name = "AGENT", requires = "session", value_parser = offered::AGENT, hide_possible_values = true)]
+    agent: Option<String>,
     /// What grew in this time is running
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = host::duration)]
     within: Duration,
@@ -54,11 +57,13 @@ pub struct Watch {
 /// Runs the command.
 pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(false, args.dialect.as_deref())?;
+    filter::check_agents(args.agent.as_slice())?;
     let watcher = Watcher::open(Setup {
         homes: place.watched()?,
         own: own(place)?,
         within: args.within,
         only: args.session.clone(),
+        agent: args.agent.clone(),
         prices: prices(None, &place.data()?)?,
         now: host::now,
     })?;

@@ -116,7 +116,7 @@ mod tests {
             files: Vec::new(),
             gone: false,
             archived: false,
-            bytes: 0,
+            bytes: None,
             own: None,
             subagents: Vec::new(),
         };

@@ -123,6 +123,7 @@ fn a_log_is_seen_from_its_first_line_on() {
     watching.wait_for("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
     home.say("it works");
     watching.wait_for("two replies", |said| last(said)["replies"] == 2).unwrap();
+    assert_eq!(last(&watching.stdout())["activity"], "waiting", "the log says that the turn is over");
     watching.signal(Signal::INT).unwrap();
     let ended = watching.end().unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.shown());

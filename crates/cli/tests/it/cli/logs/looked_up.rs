@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read as _, process::Stdio};
 
-use super::{Machine, two};
+use super::{Log, Machine, exported::codex, two};
 use crate::binary::command;
 
 #[test]
@@ -87,8 +87,49 @@ fn ids_that_mean_nothing_or_several_are_refused() {
     let several = machine.logs(&["show", "11111111"]).fails(2);
     assert!(several.contains("11111111-1111") && several.contains("11111111-2222"), "{several}");
     assert!(machine.logs(&["show", "last"]).ok().contains("flaky parser"));
+}
+
+#[test]
+fn a_turn_that_is_not_there_is_refused() {
+    let machine = Machine::with(&two());
     let ran = machine.logs(&["show", "last", "--turn", "9"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no turn 9: this session has 2"), "{}", ran.stderr);
+    let behind = machine.logs(&["show", "last", "--at", "2026-11-03"]);
+    assert!(behind.stdout.contains("── turn 2") && !behind.stdout.contains("── turn 1"), "{}", behind.stdout);
+    assert!(behind.stderr.contains("this is the last turn"), "{}", behind.stderr);
+    let within = machine.logs(&["show", "last", "--at", "2026-11-01T10:05:30Z"]);
+    assert_eq!(within.stderr, "");
+}
+
+#[test]
+fn an_id_that_two_agents_have_takes_the_agent() {
+    const ID: &str = "01a1e0a9-0000-7ce0-a9bb-0000000000cc";
+    let machine = Machine::with(&[Log::new(ID).asks("the title\u{1b}[2J of it").says("ok")]);
+    codex(&machine, "ls");
+    for id in [ID, "01a1"] {
+        let said = machine.logs(&["show", id]).fails(2);
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(lines[0].contains(id) && lines[0].contains("--agent NAME"), "{said}");
+        assert!(lines.contains(&&*format!("  {ID}  claude  the title of it")), "{said}");
+        assert!(lines.contains(&&*format!("  {ID}  codex  go")), "{said}");
+        for (agent, title) in [("claude", "Claude Code"), ("codex", "Codex")] {
+            assert!(machine.logs(&["show", id, "--agent", agent]).ok().contains(title), "{agent}");
+            let source = &machine.objects(&["export", id, "--agent", agent])[0]["source"];
+            assert!(source.as_str().unwrap().starts_with(agent), "{source}");
+        }
+        assert!(machine.logs(&["watch", id]).fails(2).contains("codex"));
+    }
+    assert!(machine.logs(&["show", ID, "--agent", "nobody"]).fails(2).contains("unknown agent `nobody`"));
+    assert!(machine.logs(&["show", ID, "--agent", "gemini"]).fails(2).contains("no session"));
+}
+
+#[test]
+fn of_many_that_could_be_meant_some_are_told() {
+    let id = |number: usize| -> &'static str { format!("1000000{number}-1111-4111-8111-111111111111").leak() };
+    let logs: Vec<Log> = (0..10).map(|number| Log::new(id(number)).asks("go").says("ok")).collect();
+    let said = Machine::with(&logs).logs(&["show", "1"]).fails(2);
+    assert!(said.contains("-1111-4111-8111-111111111111  claude  go\n") && said.contains("\n  … and 2 more"), "{said}");
 }
 
 #[test]

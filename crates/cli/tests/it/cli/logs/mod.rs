@@ -1,9 +1,11 @@
 //! What people and programs see of the logs that agents left: lists, transcripts, hits, exports, a checkup.
 
+mod checked;
 mod exported;
 mod hostile;
 mod kept;
 mod looked_up;
+mod running;
 mod sums;
 
 use std::{fs, path::PathBuf};
