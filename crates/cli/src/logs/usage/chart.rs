@@ -3,9 +3,10 @@
 use switchboard_logs::usage::{Question, Row};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::figures::{cost, cut, title};
+use super::figures::{cost, title};
 use crate::{
     host,
+    sessions::cut,
     terminal::Terminal,
     view::{figures, paint, style::CYAN},
 };
