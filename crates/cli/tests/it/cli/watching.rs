@@ -116,6 +116,12 @@ fn picture(said: &str) -> Vec<String> {
     last.lines().map(|line| line.replace("\x1b[K", "").trim_end_matches('\r').to_owned()).collect()
 }
 
+/// What was told, an object a line.
+fn told(said: &str) -> Vec<Value> {
+    let (whole, _) = said.rsplit_once('\n').unwrap_or_default();
+    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 /// The last line that was told.
 fn last(said: &str) -> Value {
     let (whole, _) = said.rsplit_once('\n').unwrap_or_default();
@@ -209,6 +215,29 @@ fn no_row_is_wider_than_the_terminal() {
         assert!(picture[2..].iter().take(3).all(|line| is_timed(&line)), "{picture:?}");
     }
     assert!(picture(&watching.stdout()).last().unwrap().ends_with(" more"), "what does not fit is counted");
+}
+
+#[test]
+fn that_time_goes_by_is_no_news() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    home.run("cargo test --all");
+    let (objects, lines) = (home.watch(&["--json"]), home.watch(&[]));
+    objects.wait_for("the tool", |said| last(said)["tool"] == "Bash").unwrap();
+    lines.wait_for("the tool", |said| said.contains("Bash cargo test")).unwrap();
+    // Records that change nothing but the time, so many that some are read on their own, and one that does.
+    for _ in 0..20 {
+        home.append(json!({ "type": "file-history-snapshot", "messageId": "m", "snapshot": {} }));
+    }
+    home.printed("ok");
+    objects.wait_for("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
+    lines.wait_for("that it thinks", |said| said.contains("  thinking  ")).unwrap();
+    let mut news = told(&objects.stdout());
+    news.iter_mut().for_each(|row| (row["updated"], row["since"]) = (Value::Null, Value::Null));
+    assert!(news.windows(2).all(|two| two[0] != two[1]), "{news:#?}");
+    let said = lines.stdout();
+    let news: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once("  ")?.1)).collect();
+    assert!(news.windows(2).all(|two| two[0] != two[1]), "{said}");
 }
 
 #[test]
