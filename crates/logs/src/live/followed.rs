@@ -125,9 +125,21 @@ impl Base {
     }
 }
 
-/// What a session is has a time in it, in milliseconds.
+/// When each session of a database changed, as far as it says.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn changes_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, Timestamp)>> {
+    let sessions = read::sessions_of(path, queries)?.into_iter();
+    Ok(sessions.map(|(id, state)| (id, times(&state).max().unwrap_or_default())).collect())
+}
+
 fn is_recent(state: &str, now: Timestamp, within: Duration) -> bool {
+    times(state).any(|time| u128::from(now.millis_since(time)) <= within.as_millis())
+}
+
+/// What a session is has times in it, in milliseconds.
+fn times(state: &str) -> impl Iterator<Item = Timestamp> {
     let numbers = state.split(|c: char| !c.is_ascii_digit()).filter(|number| number.len() == 13);
-    let times = numbers.filter_map(|number| number.parse().ok()).filter_map(Timestamp::from_millis);
-    times.into_iter().any(|time| u128::from(now.millis_since(time)) <= within.as_millis())
+    numbers.filter_map(|number| number.parse().ok()).filter_map(Timestamp::from_millis)
 }

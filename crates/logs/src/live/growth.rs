@@ -133,6 +133,9 @@ impl Watcher {
             self.running().into_iter().filter(|session| session.is(&only)).map(|s| s.id).collect();
         found.sort();
         found.dedup();
+        if found.contains(&only) {
+            found.retain(|id| *id == only);
+        }
         match found.as_slice() {
             [] => return Err(LogsError::NoSession(only)),
             [id] => self.setup.only = Some(id.clone()),

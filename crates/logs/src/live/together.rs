@@ -58,6 +58,7 @@ pub fn running(watcher: &mut Watcher) -> Vec<Running> {
             session.activity = Activity::Waiting;
         }
     }
+    running.retain(|session| session.fits(&watcher.setup.wanted));
     if let Some(only) = &watcher.setup.only {
         running.retain(|session| session.is(only));
     }

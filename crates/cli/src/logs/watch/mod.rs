@@ -25,7 +25,7 @@ use switchboard_dialects::Dialect;
 use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
 use switchboard_store::{Options, Store};
 
-use super::{place::Place, prices::prices};
+use super::{filter::Whose, place::Place, prices::prices};
 use crate::{dialects, failure::Failure, host, offered, sessions::say, terminal::Terminal};
 
 /// Watch the sessions that run now, of all agents, whoever began them
@@ -35,7 +35,7 @@ use crate::{dialects, failure::Failure, host, offered, sessions::say, terminal::
 /// Ctrl-C ends it, and nothing else.
 #[derive(Args)]
 pub struct Watch {
-    /// One session in detail: its id or the beginning of it
+    /// One session in detail: its id or the beginning of it, or `last`
     #[arg(value_name = "SESSION")]
     session: Option<String>,
     /// What grew in this time is running
@@ -50,17 +50,21 @@ pub struct Watch {
     /// Do not show what the agent thinks
     #[arg(long)]
     no_reasoning: bool,
+    #[command(flatten)]
+    whose: Whose,
 }
 
 /// Runs the command.
 pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(false, args.dialect.as_deref())?;
+    let wanted = args.whose.filter()?;
     let (own, unread) = own(place)?;
     let watcher = Watcher::open(Setup {
         homes: place.watched()?,
         own,
         within: args.within,
         only: args.session.clone(),
+        wanted,
         prices: prices(None, &place.data()?)?,
         now: host::now,
     })?;

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use rustix::process::Signal;
@@ -238,6 +239,45 @@ fn that_time_goes_by_is_no_news() {
     let said = lines.stdout();
     let news: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once("  ")?.1)).collect();
     assert!(news.windows(2).all(|two| two[0] != two[1]), "{said}");
+}
+
+#[test]
+fn the_last_session_and_those_of_a_folder() {
+    let mut home = Home::new();
+    let (first, second) = ("aaaaaaaa-2222-4333-8444-555555555555", "bbbbbbbb-2222-4333-8444-555555555555");
+    home.other(first, "/srv/first");
+    home.other(second, "/srv/second");
+    let written = |id: &str, seconds: u64| {
+        let file = File::options().append(true).open(home.log().with_file_name(format!("{id}.jsonl"))).unwrap();
+        let now = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(now - Duration::from_secs(seconds)).unwrap();
+    };
+    // The last to be written is not the last that was made, and need not run.
+    written(first, 3_600);
+    written(second, 7_200);
+    for (args, id) in [
+        (&["last"][..], first),
+        (&["last", "--project", "SECOND"], second),
+        (&["last", "--agent", "claude"], first),
+        (&["--within", "1d", "--project", "second"], second),
+        (&["--within", "1d", "--branch", "main", "--project", "first"], first),
+    ] {
+        let watching = home.watch(&[args, &["--json"]].concat());
+        watching.wait_for("the session", |said| last(said)["session"] == id).unwrap();
+        watching.signal(Signal::INT).unwrap();
+        let ended = watching.end().unwrap();
+        assert!(told(&ended.stdout).iter().all(|row| row["session"] == id), "{args:?}: {}", ended.shown());
+    }
+    let (inner, data) = (home.path("home"), home.path("data"));
+    for (args, said) in [
+        (&["last", "--project", "third"][..], "no session last"),
+        (&["last", "--agent", "codex"], "no session last"),
+        (&["--agent", "nobody"], "`nobody`"),
+    ] {
+        let args = home.command(args, inner.to_str().unwrap(), data.to_str().unwrap());
+        let complaint = binary::run(&args, b"").fails(2);
+        assert!(complaint.contains(said), "{complaint}");
+    }
 }
 
 #[test]
