@@ -1,4 +1,4 @@
-//! A line of pieces in several styles: cut to a width.
+//! A line of pieces in several styles: cut to a width, or broken between words.
 
 use anstyle::Style;
 
@@ -22,6 +22,15 @@ pub fn clipped(pieces: &[Piece], columns: usize, colour: bool) -> String {
     painted(&fold::cut(cells, more, columns), pieces, colour)
 }
 
+/// Rows of so many columns at most, all but the first indented; without a number, one row.
+pub fn wrapped(pieces: &[Piece], columns: Option<usize>, indent: usize, colour: bool) -> String {
+    let Some(columns) = columns else { return whole(pieces, colour) };
+    let (cells, _) = fold::cells(texts(pieces), fold::WHOLE);
+    let rows = fold::wrap(&cells, columns.saturating_sub(indent).max(1));
+    let rows: Vec<String> = rows.into_iter().map(|row| painted(row, pieces, colour)).collect();
+    rows.join(&format!("\n{}", " ".repeat(indent)))
+}
+
 fn texts(pieces: &[Piece]) -> impl Iterator<Item = &str> {
     pieces.iter().map(|(_, text)| text.as_str())
 }
@@ -36,7 +45,7 @@ fn painted(cells: &[Cell], pieces: &[Piece], colour: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::clipped;
+    use super::{clipped, wrapped};
     use crate::view::style::{BOLD, PLAIN};
 
     #[test]
@@ -46,5 +55,7 @@ mod tests {
             assert_eq!(clipped(&pieces, columns, false), shown);
         }
         assert_eq!(clipped(&pieces, 13, true), "\x1b[1mtwo words\x1b[0m an…");
+        assert_eq!(wrapped(&pieces, None, 2, false), "two words and more");
+        assert_eq!(wrapped(&pieces, Some(12), 2, false), "two words\n  and more");
     }
 }

@@ -95,7 +95,7 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     };
     let for_people = !args.json && !args.csv;
     if for_people {
-        text.push_str(&remarks::remarks(&usage, more, &report, &question));
+        text.push_str(&remarks::remarks(&usage, more, &report, &question, terminal.room()));
     }
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }

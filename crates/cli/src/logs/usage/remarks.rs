@@ -6,13 +6,13 @@ use switchboard_logs::{
 };
 
 use super::figures::{clock, grouped, money};
-use crate::view::{clean, figures};
+use crate::view::{clean, figures, pieces::wrapped, style::PLAIN};
 
 /// So many models without a price are named.
 const NAMED: usize = 6;
 
-/// What is to be said beside the rows, a line each.
-pub fn remarks(usage: &Usage, more: usize, report: &Report, question: &Question<'_>) -> String {
+/// What is to be said beside the rows, each in lines of its own.
+pub fn remarks(usage: &Usage, more: usize, report: &Report, question: &Question<'_>, room: Option<usize>) -> String {
     let mut lines = Vec::new();
     if usage.rows.is_empty() {
         lines.push("no replies: no logs, or none that fit; `switchboard logs doctor` says where was looked".to_owned());
@@ -24,7 +24,7 @@ pub fn remarks(usage: &Usage, more: usize, report: &Report, question: &Question<
         let troubles = grouped(report.troubles);
         format!("could not be read, and is not counted: {troubles} of the records and files; `switchboard logs doctor` names them")
     }));
-    let text: String = lines.into_iter().map(|line| line + "\n").collect();
+    let text: String = lines.into_iter().map(|line| wrapped(&[(PLAIN, line)], room, 2, false) + "\n").collect();
     if usage.rows.is_empty() || text.is_empty() { text } else { format!("\n{text}") }
 }
 
