@@ -65,9 +65,7 @@ impl Prices {
     /// If there is one and it cannot be read or makes no sense.
     pub fn kept_in(data: &Path) -> Result<Cow<'static, Self>, BadPrices> {
         match Self::with(&data.join("prices.json")) {
-            Err(BadPrices::Unreadable { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Cow::Borrowed(Self::embedded()))
-            }
+            Err(BadPrices::Unreadable { error, .. }) if is_absent(&error) => Ok(Cow::Borrowed(Self::embedded())),
             found => found.map(Cow::Owned),
         }
     }
@@ -93,6 +91,11 @@ impl Prices {
             },
         }
     }
+}
+
+/// Nothing is there, and nothing can be: what should be a folder on the way is a file.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]
