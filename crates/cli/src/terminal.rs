@@ -44,6 +44,12 @@ impl Terminal {
             .map_or(80, |(width, _)| width.0)
     }
 
+    /// How many columns a line of standard output has at most, if it is a terminal. The last column stays free: some
+    /// terminals break the line when it is written.
+    pub fn room(&self) -> Option<usize> {
+        self.stdout.then(|| usize::from(self.width()).saturating_sub(1))
+    }
+
     /// How many lines it has.
     pub fn height(&self) -> u16 {
         terminal_size::terminal_size_of(io::stdout()).map_or(24, |(_, height)| height.0)

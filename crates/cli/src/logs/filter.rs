@@ -14,9 +14,9 @@ use crate::{
 /// Where these options stand in the help.
 const HEADING: &str = "Only";
 
-/// What is wanted of all there is.
+/// Whose it is: what can be asked of sessions that run, too.
 #[derive(Args)]
-pub struct Only {
+pub struct Whose {
     /// Of an agent; can be repeated
     #[arg(long, help_heading = HEADING, value_name = "AGENT", value_parser = offered::AGENT, hide_possible_values = true)]
     agent: Vec<String>,
@@ -29,12 +29,19 @@ pub struct Only {
     /// On branches whose name has this text in it
     #[arg(long, help_heading = HEADING, value_name = "TEXT")]
     branch: Option<String>,
-    /// Of one session with its subagents, by its id, the beginning of it, or `last`
-    #[arg(long, help_heading = HEADING, value_name = "ID")]
-    session: Option<String>,
     /// Of the machine that `--as` gave this name; `""` is this machine
     #[arg(long, help_heading = HEADING, value_name = "NAME")]
     machine: Option<String>,
+}
+
+/// What is wanted of all there is.
+#[derive(Args)]
+pub struct Only {
+    #[command(flatten)]
+    whose: Whose,
+    /// Of one session with its subagents, by its id, the beginning of it, or `last`
+    #[arg(long, help_heading = HEADING, value_name = "ID")]
+    session: Option<String>,
     /// From a time on: 2026-11-16, 2026-11, yesterday, 12h, 7d (from the start of that day), or RFC 3339
     #[arg(long, help_heading = HEADING, value_name = "TIME")]
     since: Option<String>,
@@ -60,17 +67,23 @@ impl Only {
     /// What was typed, with a session's id as it was typed: it may be the beginning of one. Fails before anything was
     /// opened if an option makes no sense.
     pub fn filter(&self, zone: &TimeZone) -> Result<Filter, Failure> {
-        check_agents(&self.agent)?;
+        let whose = self.whose.filter()?;
         let (since, until) = times::between(self.since.as_deref(), self.until.as_deref(), zone)?;
+        Ok(Filter { session: self.session.clone(), since, until, ..whose })
+    }
+}
+
+impl Whose {
+    /// What was typed. Fails if there is no such agent.
+    pub fn filter(&self) -> Result<Filter, Failure> {
+        check_agents(&self.agent)?;
         Ok(Filter {
             agents: self.agent.clone(),
             project: self.project.clone(),
             model: self.model.clone(),
             branch: self.branch.clone(),
             machine: self.machine.clone(),
-            session: self.session.clone(),
-            since,
-            until,
+            ..Filter::default()
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `switchboard logs`: what agents did on this machine, read from what they left on disk.
 
+mod columns;
 mod doctor;
 mod export;
 mod filter;

@@ -20,7 +20,8 @@ use crate::{
     sessions::say,
     terminal::Terminal,
     view::{
-        clean, paint,
+        clean,
+        pieces::{self, Piece},
         style::{BOLD, CYAN, DIM, PLAIN, YELLOW},
     },
 };
@@ -100,8 +101,7 @@ pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
     if found.hits.is_empty() && report.files == 0 {
         return place.say_nothing_found();
     }
-    let terminal = Terminal::new();
-    show(&found, &Names::of(&library)?, &zone, terminal.stdout && terminal.colour)
+    show(&found, &Names::of(&library)?, &zone, &Terminal::new())
 }
 
 impl Search {
@@ -129,9 +129,11 @@ impl Search {
     }
 }
 
-fn show(found: &Hits, names: &Names, zone: &TimeZone, colour: bool) -> Result<(), Failure> {
+fn show(found: &Hits, names: &Names, zone: &TimeZone, terminal: &Terminal) -> Result<(), Failure> {
+    let (room, colour) = (terminal.room(), terminal.stdout && terminal.colour);
     for hit in &found.hits {
-        print(&entry(hit, &names.short(&hit.session), zone, colour))?;
+        let head = pieces::wrapped(&heading(hit, &names.short(&hit.session), zone), room, 2, colour);
+        print(&format!("{head}\n  {}\n", marked(&hit.snippet, &hit.marks, room, colour)))?;
     }
     match (found.hits.as_slice(), found.more) {
         ([], false) => say("nothing found"),
@@ -145,8 +147,8 @@ fn show(found: &Hits, names: &Names, zone: &TimeZone, colour: bool) -> Result<()
     Ok(())
 }
 
-/// A hit: where it is, and what is said there.
-fn entry(hit: &Hit, id: &str, zone: &TimeZone, colour: bool) -> String {
+/// Where a hit is.
+fn heading(hit: &Hit, id: &str, zone: &TimeZone) -> Vec<Piece> {
     let at = hit.at.map(|at| format!("  {}", minute(at, zone))).unwrap_or_default();
     let what = match (hit.kind, hit.tool.as_deref()) {
         (Kind::ToolCall, Some(tool)) => format!("called {tool}"),
@@ -156,9 +158,7 @@ fn entry(hit: &Hit, id: &str, zone: &TimeZone, colour: bool) -> String {
     let project = hit.project.as_deref().map(|project| format!("  {project}")).unwrap_or_default();
     let machine = hit.machine.as_deref().map(|machine| format!("  {machine}")).unwrap_or_default();
     let about = clean::line(&format!("  {}{machine}{at}  {what}{project}", hit.agent));
-    let place = place_in(hit);
-    let head = format!("{}{}{}", paint(colour, BOLD, id), paint(colour, CYAN, &place), paint(colour, DIM, &about));
-    format!("{head}\n  {}\n", marked(&hit.snippet, &hit.marks, colour))
+    vec![(BOLD, id.to_owned()), (CYAN, place_in(hit)), (DIM, about)]
 }
 
 /// Where in the session it is, as `show` takes it. A subagent counts turns of its own, so that its time says more.
@@ -184,17 +184,17 @@ fn word(kind: Kind) -> &'static str {
     }
 }
 
-/// A snippet with what was found in it.
-fn marked(snippet: &str, marks: &[Range<usize>], colour: bool) -> String {
-    let (mut out, mut at) = (String::new(), 0);
+/// A snippet with what was found in it, as it stands below a heading.
+fn marked(snippet: &str, marks: &[Range<usize>], room: Option<usize>, colour: bool) -> String {
+    let (mut out, mut at) = (Vec::new(), 0);
     for mark in marks {
         let (Some(before), Some(found)) = (snippet.get(at..mark.start), snippet.get(mark.clone())) else { continue };
-        out.push_str(&paint(colour, PLAIN, &clean::line(before)));
-        out.push_str(&paint(colour, YELLOW.effects(BOLD.get_effects()), &clean::line(found)));
+        out.push((PLAIN, clean::line(before)));
+        out.push((YELLOW.effects(BOLD.get_effects()), clean::line(found)));
         at = mark.end;
     }
-    out.push_str(&clean::line(snippet.get(at..).unwrap_or_default()));
-    out
+    out.push((PLAIN, clean::line(snippet.get(at..).unwrap_or_default())));
+    pieces::wrapped(&out, room, 2, colour)
 }
 
 fn print(text: &str) -> Result<(), Failure> {
@@ -210,9 +210,9 @@ mod tests {
         let snippet = "a \x1b[31mred\u{202e} fox";
         let fox = snippet.find("fox").unwrap();
         let marks = vec![fox..fox + 3; 1];
-        assert_eq!(marked(snippet, &marks, true), "a ␛[31mred<U+202E> \x1b[1m\x1b[33mfox\x1b[0m");
-        assert_eq!(marked(snippet, &marks, false), "a ␛[31mred<U+202E> fox");
+        assert_eq!(marked(snippet, &marks, None, true), "a ␛[31mred<U+202E> \x1b[1m\x1b[33mfox\x1b[0m");
+        assert_eq!(marked(snippet, &marks, None, false), "a ␛[31mred<U+202E> fox");
         // Marks that do not fit are no reason to lose the snippet.
-        assert_eq!(marked("é", &[1..2, 7..9], false), "é");
+        assert_eq!(marked("é", &[1..2, 7..9], None, false), "é");
     }
 }

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 
 pub use found::find;
 pub use row::{age, clip, short};
-pub use table::{end, folder, tilde};
+pub use table::{cut, tilde};
 
 /// List, follow, steer, archive and delete sessions
 ///

@@ -101,9 +101,21 @@ pub fn end(text: String, columns: usize) -> String {
     format!("…{}", ends.find(|end| end.width() < columns).unwrap_or_default())
 }
 
+/// A text in so many columns: of a folder its end, of all others their beginning.
+pub fn cut(text: &str, columns: usize) -> String {
+    if text.starts_with(['/', '~']) { end(text.to_owned(), columns) } else { clip(text, columns) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::folder;
+    use super::{cut, folder};
+
+    #[test]
+    fn of_a_folder_the_end_says_more() {
+        assert_eq!(cut("~/code/project", 10), "…e/project");
+        assert_eq!(cut("a-model-of-2026", 10), "a-model-o…");
+        assert_eq!(cut("/a", 10), "/a");
+    }
 
     #[test]
     fn folders_are_short() {

@@ -18,6 +18,7 @@ mod notices;
 mod options;
 mod output;
 mod paper;
+pub mod pieces;
 mod plan;
 mod problems;
 mod requests;

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use switchboard_event::Timestamp;
 
-use crate::{Filter, index::units::Unit};
+use crate::{Filter, ask::has, index::units::Unit};
 
 /// A filter over known logs.
 pub struct Matching {
@@ -20,11 +20,8 @@ impl Matching {
     /// A filter over these logs.
     pub fn new(filter: &Filter, units: &[Arc<Unit>]) -> Self {
         let fits = |unit: &&Arc<Unit>| {
-            (filter.agents.is_empty() || filter.agents.contains(&unit.agent))
-                && filter
-                    .machine
-                    .as_deref()
-                    .is_none_or(|machine| unit.machine.as_deref().unwrap_or_default() == machine)
+            filter.has_agent(&unit.agent)
+                && filter.has_machine(unit.machine.as_deref())
                 && has(filter.branch.as_deref(), unit.facts.branch.as_deref())
                 && filter.session.as_deref().is_none_or(|id| unit.session == id || unit.parent.as_deref() == Some(id))
         };
@@ -66,9 +63,4 @@ impl Matching {
             && self.since.is_none_or(|since| facts.updated.or(facts.began).is_some_and(|at| at >= since))
             && self.until.is_none_or(|until| facts.began.or(facts.updated).is_some_and(|at| at < until))
     }
-}
-
-/// What is wanted is in what there is, whatever its case.
-fn has(wanted: Option<&str>, found: Option<&str>) -> bool {
-    wanted.is_none_or(|wanted| found.is_some_and(|found| found.to_lowercase().contains(&wanted.to_lowercase())))
 }

@@ -124,3 +124,12 @@ impl Base {
         self.known.iter().flat_map(HashMap::keys).filter(move |known| known.starts_with(id))
     }
 }
+
+/// When each session of a database changed, as far as it says.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn changes_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, Timestamp)>> {
+    let sessions = read::sessions_of(path, queries)?.into_iter();
+    Ok(sessions.map(|(id, state)| (id, read::newest(&state).unwrap_or_default())).collect())
+}

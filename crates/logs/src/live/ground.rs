@@ -13,6 +13,7 @@ use super::ears::Ears;
 use crate::{Home, places::inside};
 
 /// A log that was found.
+#[derive(Clone)]
 pub struct Found {
     /// The home that it lies in, by its place in the list.
     pub home: usize,

@@ -79,7 +79,7 @@ impl Watcher {
         }
         if let Some(only) = self.setup.only.clone().filter(|_| self.is_found) {
             // Those of a database are kept: whose they are is only known when they were read.
-            let is_its = |agent: &str| self.setup.agent.as_ref().is_none_or(|its| its == agent);
+            let is_its = |agent: &str| self.setup.wanted.has_agent(agent);
             self.logs.retain(|_, log| log.tail.is_part() || log.tail.session() == only && is_its(log.tail.agent()));
             changes.retain(|change| change.id == only && is_its(&change.agent));
         }
@@ -133,9 +133,12 @@ impl Watcher {
         let mut found = self.running();
         found.sort_by(|a, b| (&a.id, &a.agent).cmp(&(&b.id, &b.agent)));
         found.dedup_by(|a, b| (&a.id, &a.agent) == (&b.id, &b.agent));
+        if found.iter().any(|session| session.id == only) {
+            found.retain(|session| session.id == only);
+        }
         match found.as_slice() {
             [] => return Err(LogsError::NoSession(only)),
-            [one] => (self.setup.only, self.setup.agent) = (Some(one.id.clone()), Some(one.agent.clone())),
+            [one] => (self.setup.only, self.setup.wanted.agents) = (Some(one.id.clone()), vec![one.agent.clone()]),
             _ => {
                 let told = found.iter().map(|session| (session.id.as_str(), session.agent.as_str(), &session.facts));
                 return Err(LogsError::Ambiguous { given: only, found: Candidates::of(told) });
@@ -152,10 +155,10 @@ impl Watcher {
 
     /// What was read when it was found.
     pub(super) fn keep_first(&mut self, changes: Vec<Change>) {
-        let (only, agent) = (self.setup.only.clone(), self.setup.agent.clone());
+        let (only, wanted) = (self.setup.only.clone(), &self.setup.wanted);
         let events: Vec<Event> = changes
             .into_iter()
-            .filter(|change| Some(&change.id) == only.as_ref() && Some(&change.agent) == agent.as_ref())
+            .filter(|change| Some(&change.id) == only.as_ref() && wanted.has_agent(&change.agent))
             .flat_map(|change| change.events)
             .collect();
         self.first = events;

@@ -6,6 +6,7 @@ mod ears;
 mod followed;
 mod ground;
 mod growth;
+mod last;
 mod own;
 mod running;
 mod tail;

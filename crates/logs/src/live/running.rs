@@ -6,6 +6,7 @@ use switchboard_agents::Facts;
 use switchboard_event::{Id, Timestamp};
 
 use super::{doing::Activity, used::Used};
+use crate::Filter;
 
 /// A session that runs.
 #[derive(Clone, Debug, Default)]
@@ -41,5 +42,11 @@ impl Running {
     #[must_use]
     pub fn is(&self, id: &str) -> bool {
         self.id.starts_with(id) || self.own.as_ref().is_some_and(|own| own.starts_with(id))
+    }
+
+    /// It is whose the filter says.
+    #[must_use]
+    pub fn fits(&self, filter: &Filter) -> bool {
+        filter.fits(&self.agent, self.machine.as_deref(), &self.facts)
     }
 }

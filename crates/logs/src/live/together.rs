@@ -58,9 +58,9 @@ pub fn running(watcher: &mut Watcher) -> Vec<Running> {
             session.activity = Activity::Waiting;
         }
     }
+    running.retain(|session| session.fits(&watcher.setup.wanted));
     if let Some(only) = &watcher.setup.only {
-        let agent = watcher.setup.agent.as_ref();
-        running.retain(|session| session.is(only) && agent.is_none_or(|agent| *agent == session.agent));
+        running.retain(|session| session.is(only));
     }
     running.sort_by(|a, b| (b.facts.began, &a.id).cmp(&(a.facts.began, &b.id)));
     running

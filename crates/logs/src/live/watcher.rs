@@ -25,7 +25,7 @@ use super::{
     together,
     used::Sums,
 };
-use crate::{Home, LogsError, read::database_of, usage::Prices};
+use crate::{Filter, Home, LogsError, read::database_of, usage::Prices};
 
 /// What a watcher is made of.
 pub struct Setup {
@@ -35,10 +35,10 @@ pub struct Setup {
     pub own: Option<Ours>,
     /// What grew in this time is running.
     pub within: Duration,
-    /// Only this session, by its id or the beginning of it; also if it does not run.
+    /// Only this session, by its id, the beginning of it, or `last`; also if it does not run.
     pub only: Option<String>,
-    /// Of the sessions that this could be, only those of this agent.
-    pub agent: Option<String>,
+    /// Only what is whose this says; its times do not matter.
+    pub wanted: Filter,
     /// What tokens cost.
     pub prices: Cow<'static, Prices>,
     /// The clock.
@@ -86,7 +86,7 @@ const LOOK_AROUND: Duration = Duration::from_secs(10);
 /// Watches all homes.
 pub struct Watcher {
     pub(super) setup: Setup,
-    ears: Ears,
+    pub(super) ears: Ears,
     inbox: Receiver<Heard>,
     tell: Sender<Heard>,
     pub(super) logs: BTreeMap<Key, Followed>,
@@ -118,7 +118,8 @@ impl Watcher {
     ///
     /// # Errors
     /// If there is no such session, or several.
-    pub fn open(setup: Setup) -> Result<Self, LogsError> {
+    pub fn open(mut setup: Setup) -> Result<Self, LogsError> {
+        setup.homes.retain(|home| setup.wanted.has_agent(home.logs.agent));
         let (tell, inbox) = channel();
         let ears = Ears::new(tell.clone());
         let own = setup.own.as_ref().map(|ours| Own::new(ours.log.clone()));
@@ -142,6 +143,7 @@ impl Watcher {
         if let Some(ours) = &watcher.setup.own {
             watcher.ears.listen(&ours.folder);
         }
+        watcher.name_last()?;
         watcher.look_around();
         let changes = watcher.read();
         watcher.find_only()?;

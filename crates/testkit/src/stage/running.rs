@@ -1,6 +1,7 @@
 //! A program that runs on the stage: what it prints can be waited for, and nothing waits for ever.
 
 use std::{
+    fs::File,
     io::{self, Read, Write},
     process::{Child, Command, Stdio},
     sync::{Arc, Condvar, Mutex, PoisonError},
@@ -11,7 +12,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::terminal::Terminal;
+use super::terminal::{Terminal, WIDE, resize};
 
 /// The longest that anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -27,6 +28,8 @@ pub struct Running {
     name: String,
     child: Child,
     stdin: Option<Box<dyn Write + Send>>,
+    /// Its terminal, if it has one.
+    terminal: Option<File>,
     stdout: Printed,
     stderr: Printed,
 }
@@ -53,20 +56,32 @@ impl Running {
         let stdin = child.stdin.take().map(|stdin| Box::new(stdin) as _);
         let stdout = Printed::by(child.stdout.take().context("no stdout")?);
         let stderr = Printed::by(child.stderr.take().context("no stderr")?);
-        Ok(Self { name, child, stdin, stdout, stderr })
+        Ok(Self { name, child, stdin, terminal: None, stdout, stderr })
     }
 
     /// Starts a program that has a terminal of its own: what is said is typed, and all that it shows is its output. The
     /// command must make the terminal on its input its own.
-    pub fn on_terminal(mut command: Command) -> anyhow::Result<Self> {
+    pub fn on_terminal(command: Command) -> anyhow::Result<Self> {
+        Self::on_terminal_of(command, WIDE)
+    }
+
+    /// The same on a terminal of so many columns and rows.
+    pub fn on_terminal_of(mut command: Command, size: (u16, u16)) -> anyhow::Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
-        let Terminal { ours, theirs } = Terminal::new().context("no terminal")?;
+        let Terminal { ours, theirs } = Terminal::new(size).context("no terminal")?;
         command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
         let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
         // The program's own descriptors must be the last ones, or its end is not seen.
         drop(command);
         let (stdout, stderr) = (Printed::by(ours.try_clone()?), Printed::by(io::empty()));
-        Ok(Self { name, child, stdin: Some(Box::new(ours)), stdout, stderr })
+        let terminal = Some(ours.try_clone()?);
+        Ok(Self { name, child, stdin: Some(Box::new(ours)), terminal, stdout, stderr })
+    }
+
+    /// Gives its terminal so many columns and rows.
+    pub fn resize(&self, size: (u16, u16)) -> anyhow::Result<()> {
+        let terminal = self.terminal.as_ref().context("it has no terminal")?;
+        resize(terminal, size).with_context(|| format!("cannot resize the terminal of {}", self.name))
     }
 
     /// Its number.

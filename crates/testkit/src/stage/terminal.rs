@@ -15,18 +15,24 @@ pub struct Terminal {
     pub theirs: File,
 }
 
-/// Wide enough that nothing that a test looks for is folded.
-const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 };
+/// Columns and rows: wide enough that nothing that a test looks for is folded.
+pub const WIDE: (u16, u16) = (200, 50);
 
 impl Terminal {
-    /// A new terminal. It belongs to nobody yet.
-    pub fn new() -> rustix::io::Result<Self> {
+    /// A new terminal of so many columns and rows. It belongs to nobody yet.
+    pub fn new(size: (u16, u16)) -> rustix::io::Result<Self> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags)?;
         grantpt(&ours)?;
         unlockpt(&ours)?;
         let theirs = ioctl_tiocgptpeer(&ours, flags)?;
-        tcsetwinsize(&theirs, SIZE)?;
-        Ok(Self { ours: File::from(ours), theirs: File::from(theirs) })
+        let (ours, theirs) = (File::from(ours), File::from(theirs));
+        resize(&ours, size)?;
+        Ok(Self { ours, theirs })
     }
+}
+
+/// Gives a terminal another size.
+pub fn resize(terminal: &File, (columns, rows): (u16, u16)) -> rustix::io::Result<()> {
+    tcsetwinsize(terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
 }

@@ -47,7 +47,7 @@ pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
     let text = if args.json {
         lines::lines(&checkup)
     } else {
-        page::Page { home: host::home(), zone, colour, all: args.all }.text(&checkup)
+        page::Page { home: host::home(), zone, colour, room: terminal.room(), all: args.all }.text(&checkup)
     };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(if checkup.health.problem.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

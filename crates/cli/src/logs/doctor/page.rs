@@ -14,6 +14,7 @@ use crate::{
         clean,
         figures::{bytes, count},
         paint,
+        pieces::{self, Piece},
         style::{BOLD, DIM, GREEN, PLAIN, RED, YELLOW},
     },
 };
@@ -29,6 +30,8 @@ pub struct Page {
     pub zone: TimeZone,
     /// In colour.
     pub colour: bool,
+    /// How wide a line can be; without it, as wide as it is.
+    pub room: Option<usize>,
     /// Nothing is left out.
     pub all: bool,
 }
@@ -46,16 +49,13 @@ impl Page {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    fn part(&self, title: &str, lines: &[String]) -> String {
+    fn part(&self, title: &str, lines: &[Vec<Piece>]) -> String {
         if lines.is_empty() {
             return String::new();
         }
-        let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+        let line = |line: &Vec<Piece>| format!("  {}\n", pieces::wrapped(line, self.room, 4, self.colour));
+        let lines: String = lines.iter().map(line).collect();
         format!("{}\n{lines}", paint(self.colour, BOLD, title))
-    }
-
-    fn paint(&self, style: Style, text: &str) -> String {
-        paint(self.colour, style, &clean::line(text))
     }
 
     fn path(&self, path: &Path) -> String {
@@ -63,7 +63,7 @@ impl Page {
     }
 
     /// Those that are there; without any, all that were looked for.
-    fn homes(&self, homes: &[Looked]) -> Vec<String> {
+    fn homes(&self, homes: &[Looked]) -> Vec<Vec<Piece>> {
         let is_any = homes.iter().any(|looked| looked.is_there);
         let shown = homes.iter().filter(|looked| looked.is_there || !is_any || self.all);
         shown
@@ -73,45 +73,44 @@ impl Page {
                     true => format!("{} · {}", count(looked.sessions, "session"), bytes(looked.bytes)),
                     false => "not there".to_owned(),
                 };
-                format!("{:<10} {path} {}", looked.home.logs.agent, self.paint(DIM, &format!("· {found}")))
+                vec![plain(format!("{:<10} {path} ", looked.home.logs.agent)), piece(DIM, &format!("· {found}"))]
             })
             .collect()
     }
 
-    fn index(&self, checkup: &Checkup) -> Vec<String> {
+    fn index(&self, checkup: &Checkup) -> Vec<Vec<Piece>> {
         let health = &checkup.health;
         let gone = health.gone.filter(|gone| *gone > 0);
         let gone = gone.map(|gone| format!(", what was read of {gone} that are gone")).unwrap_or_default();
         let logs = health.logs.map(|logs| format!(" · {logs} logs{gone}")).unwrap_or_default();
-        let about = format!("· {}{logs} ·", bytes(health.bytes));
+        let about = format!("· {}{logs} · ", bytes(health.bytes));
         let state = match &health.problem {
-            None => self.paint(GREEN, "whole"),
-            Some(problem) => self.paint(RED, &format!("damaged: {problem}")),
+            None => piece(GREEN, "whole"),
+            Some(problem) => piece(RED, &format!("damaged: {problem}")),
         };
-        let mut lines = vec![format!("{} {} {state}", self.path(&health.path), self.paint(DIM, &about))];
+        let mut lines = vec![vec![plain(format!("{} ", self.path(&health.path))), piece(DIM, &about), state]];
         if health.problem.is_some() {
-            lines.push(
-                "hint: `switchboard logs scan --rebuild` puts it aside and reads all logs that are there anew"
-                    .to_owned(),
-            );
+            let hint = "hint: `switchboard logs scan --rebuild` puts it aside and reads all logs that are there anew";
+            lines.push(vec![piece(PLAIN, hint)]);
         }
         lines
     }
 
-    fn versions(&self, checkup: &Checkup) -> Vec<String> {
-        let mut by_agent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    fn versions(&self, checkup: &Checkup) -> Vec<Vec<Piece>> {
+        let mut by_agent: BTreeMap<&str, Vec<Piece>> = BTreeMap::new();
         for seen in &checkup.versions {
-            let text = match seen.newer_than {
-                Some(tested) => self.paint(YELLOW, &format!("{} (newer than tested: {tested})", seen.version)),
-                None => self.paint(PLAIN, &seen.version),
-            };
-            by_agent.entry(&seen.agent).or_default().push(text);
+            let line = by_agent.entry(&seen.agent).or_default();
+            line.push(plain(if line.is_empty() { format!("{:<10} ", seen.agent) } else { ", ".to_owned() }));
+            line.push(match seen.newer_than {
+                Some(tested) => piece(YELLOW, &format!("{} (newer than tested: {tested})", seen.version)),
+                None => piece(PLAIN, &seen.version),
+            });
         }
-        by_agent.into_iter().map(|(agent, versions)| format!("{agent:<10} {}", versions.join(", "))).collect()
+        by_agent.into_values().collect()
     }
 
     /// The same trouble in many files is one line, with the first of them.
-    fn troubles(&self, troubles: &[Trouble]) -> Vec<String> {
+    fn troubles(&self, troubles: &[Trouble]) -> Vec<Vec<Piece>> {
         let mut kinds: BTreeMap<(&str, &str), Vec<&Trouble>> = BTreeMap::new();
         for trouble in troubles {
             kinds.entry((&trouble.agent, &trouble.what)).or_default().push(trouble);
@@ -121,12 +120,13 @@ impl Page {
         kinds.sort_by_key(|(_, found)| std::cmp::Reverse(times(found)));
         let mut lines = Vec::new();
         for ((agent, what), found) in kinds {
-            let often = format!("· {} in {}", self.times(times(&found)), count(found.len(), "file"));
-            lines.push(format!("{agent:<10} {} {}", self.paint(YELLOW, &clip(what, 200)), self.paint(DIM, &often)));
+            let often = format!(" · {} in {}", self.times(times(&found)), count(found.len(), "file"));
+            lines.push(vec![plain(format!("{agent:<10} ")), piece(YELLOW, &clip(what, 200)), piece(DIM, &often)]);
             let shown = if self.all { found.len() } else { 2 };
             lines.extend(found.iter().take(shown).map(|trouble| self.place(trouble)));
             if found.len() > shown {
-                lines.push(self.paint(DIM, &format!("             … and {}", count(found.len() - shown, "more file"))));
+                let more = format!("             … and {}", count(found.len() - shown, "more file"));
+                lines.push(vec![piece(DIM, &more)]);
             }
         }
         lines
@@ -136,38 +136,46 @@ impl Page {
         if times == 1 { "once".to_owned() } else { format!("{times} times") }
     }
 
-    fn place(&self, trouble: &Trouble) -> String {
+    fn place(&self, trouble: &Trouble) -> Vec<Piece> {
         let at = trouble.offset.map(|at| format!(" at byte {at}")).unwrap_or_default();
-        format!("             {}{}", self.path(&trouble.path), self.paint(DIM, &at))
+        vec![plain(format!("             {}", self.path(&trouble.path))), piece(DIM, &at)]
     }
 
-    fn leaving(&self, leaving: &[Leaving]) -> Vec<String> {
+    fn leaving(&self, leaving: &[Leaving]) -> Vec<Vec<Piece>> {
         let shown = if self.all { leaving.len() } else { SHOWN };
-        let mut lines: Vec<String> = leaving.iter().take(shown).map(|leaving| self.leaves(leaving)).collect();
+        let mut lines: Vec<Vec<Piece>> = leaving.iter().take(shown).map(|leaving| self.leaves(leaving)).collect();
         if leaving.len() > shown {
-            lines.push(self.paint(DIM, &format!("… and {} more", leaving.len() - shown)));
+            lines.push(vec![piece(DIM, &format!("… and {} more", leaving.len() - shown))]);
         }
         if !leaving.is_empty() {
             let text = "their text stays in the index; `switchboard logs scan --keep` keeps the records themselves too";
-            lines.push(self.paint(DIM, text));
+            lines.push(vec![piece(DIM, text)]);
         }
         lines
     }
 
-    fn leaves(&self, leaving: &Leaving) -> String {
+    fn leaves(&self, leaving: &Leaving) -> Vec<Piece> {
         let session = &leaving.session;
         let when = match leaving.days {
             0 => "any time".to_owned(),
             days => format!("in {days} d"),
         };
         let updated = session.facts.updated.map(|at| minute(at, &self.zone)).unwrap_or_default();
-        let about = format!("· last used {updated} · {}", clip(&about::title(session), 60));
-        format!(
-            "{:<10} {} {} {}",
-            session.agent,
-            self.paint(YELLOW, &when),
-            clean::line(&session.id),
-            self.paint(DIM, &about)
-        )
+        let about = format!(" · last used {updated} · {}", clip(&about::title(session), 60));
+        vec![
+            plain(format!("{:<10} ", session.agent)),
+            piece(YELLOW, &when),
+            piece(PLAIN, &format!(" {}", session.id)),
+            piece(DIM, &about),
+        ]
     }
+}
+
+/// A text of somebody else, made harmless.
+fn piece(style: Style, text: &str) -> Piece {
+    (style, clean::line(text))
+}
+
+fn plain(text: String) -> Piece {
+    (PLAIN, text)
 }

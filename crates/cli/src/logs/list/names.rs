@@ -13,10 +13,14 @@ pub struct Names(Vec<String>);
 impl Names {
     /// Of all sessions of a library.
     pub fn of(library: &Library) -> Result<Self, Failure> {
-        let mut ids: Vec<String> =
-            library.sessions(&Filter::default())?.into_iter().map(|session| session.id).collect();
+        Ok(Self::among(library.sessions(&Filter::default())?.into_iter().map(|session| session.id)))
+    }
+
+    /// Of these sessions.
+    pub fn among(ids: impl Iterator<Item = String>) -> Self {
+        let mut ids: Vec<String> = ids.collect();
         ids.sort();
-        Ok(Self(ids))
+        Self(ids)
     }
 
     /// The beginning of an id that means this session and no other.
@@ -44,7 +48,7 @@ mod tests {
     #[test]
     fn a_short_name_means_one_session() {
         let ids = ["0198c0de-1111", "0198c0de-1222", "abc", "ses_12345678", "ses_12345699", "zzzzzzzzzzzzzz"];
-        let names = Names(ids.map(str::to_owned).to_vec());
+        let names = Names::among(ids.map(str::to_owned).into_iter());
         let short = ids.map(|id| names.short(id));
         assert_eq!(short, ["0198c0de-11", "0198c0de-12", "abc", "ses_1234567", "ses_1234569", "zzzzzzzz"]);
         for (id, short) in ids.iter().zip(&short) {

@@ -8,18 +8,36 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{Names, spent::Spent};
 use crate::{
-    sessions::{age, clip, folder},
+    logs::columns::{self, Column, Last, Row, STAYS},
+    sessions::{age, clip, tilde},
     terminal::Terminal,
     view::{
         clean,
         figures::tokens,
-        fold, paint,
+        fold,
+        pieces::Piece,
         style::{BOLD, CYAN, DIM, PLAIN, YELLOW},
     },
 };
 
-/// The last column has at least so much room, and in a pipe so much.
-const TASK: (usize, usize) = (16, 200);
+const COLUMNS: &[Column] = &[
+    Column { title: "ID", cut: None, goes: STAYS },
+    Column { title: "WHEN", cut: None, goes: 5 },
+    Column { title: "AGENT", cut: None, goes: 6 },
+    MACHINE,
+    Column { title: "PROJECT", cut: Some((10, 28)), goes: 4 },
+    Column { title: "TURNS", cut: None, goes: 1 },
+    Column { title: "TOKENS", cut: None, goes: 2 },
+];
+
+/// Only there if there are several.
+const MACHINE: Column = Column { title: "MACHINE", cut: Some((8, 16)), goes: 3 };
+
+/// What a title has at least, and what folders give way for.
+const TITLE: (usize, usize) = (16, 40);
+
+/// Nobody reads a title that is longer.
+const LONGEST: usize = 400;
 
 /// How times and folders are shown.
 pub struct Look {
@@ -31,36 +49,27 @@ pub struct Look {
     pub home: Option<String>,
 }
 
-/// A text and how it is painted.
-type Cell = (Style, String);
-
 /// A table of sessions, a line each.
 pub fn table(sessions: &[Session], names: &Names, spent: &Spent, look: &Look, terminal: &Terminal) -> String {
     if sessions.is_empty() {
         return String::new();
     }
     let has_machines = sessions.iter().any(|session| session.machine.is_some());
-    let mut lines = vec![titles(has_machines)];
-    lines.extend(sessions.iter().map(|session| cells(session, names, spent, look, has_machines)));
-    let widths = widths(&lines);
-    let used: usize = widths.iter().map(|width| width + 2).sum();
-    let room = match terminal.stdout {
-        true => usize::from(terminal.width()).saturating_sub(used + 1).max(TASK.0),
-        false => TASK.1,
+    let is_shown = |column: &&Column| has_machines || column.title != MACHINE.title;
+    let shown: Vec<Column> = COLUMNS.iter().filter(is_shown).copied().collect();
+    let row = |session: &Session| Row {
+        cells: cells(session, names, spent, look, has_machines),
+        last: title(session),
+        end: Piece::default(),
     };
-    let titles = std::iter::once(vec![(DIM, "TITLE".to_owned())]);
-    let tasks = titles.chain(sessions.iter().map(|session| task(session, room)));
-    let colour = terminal.stdout && terminal.colour;
-    lines.iter().zip(tasks).map(|(line, task)| draw(line, &widths, &task, colour)).collect()
+    let rows: Vec<Row> = sessions.iter().map(row).collect();
+    let longest = rows.iter().map(|row| row.last.iter().map(|(_, text)| text.width()).sum()).max().unwrap_or(0);
+    let last = Last { title: "TITLE", least: TITLE.0, wanted: longest.min(TITLE.1) };
+    let lines = columns::lines(&shown, &last, rows, terminal.room(), terminal.stdout && terminal.colour);
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn titles(has_machines: bool) -> Vec<Cell> {
-    let machine = if has_machines { &["MACHINE"][..] } else { &[] };
-    let names = [&["ID", "WHEN", "AGENT"], machine, &["PROJECT", "TURNS", "TOKENS"]].concat();
-    names.into_iter().map(|name| (DIM, name.to_owned())).collect()
-}
-
-fn cells(session: &Session, names: &Names, spent: &Spent, look: &Look, has_machines: bool) -> Vec<Cell> {
+fn cells(session: &Session, names: &Names, spent: &Spent, look: &Look, has_machines: bool) -> Vec<Piece> {
     let facts = &session.facts;
     let used = spent.of_session(session).filter(|used| used.tokens > 0);
     let mut cells = vec![
@@ -69,10 +78,10 @@ fn cells(session: &Session, names: &Names, spent: &Spent, look: &Look, has_machi
         (PLAIN, clean::line(&session.agent)),
     ];
     if has_machines {
-        cells.push((PLAIN, clip(&clean::line(session.machine.as_deref().unwrap_or_default()), 16)));
+        cells.push((PLAIN, clean::line(session.machine.as_deref().unwrap_or_default())));
     }
     let cwd = clean::line(facts.cwd.as_deref().unwrap_or_default());
-    cells.push((DIM, folder(&cwd, look.home.as_deref())));
+    cells.push((DIM, tilde(&cwd, look.home.as_deref())));
     cells.push((DIM, facts.prompts.to_string()));
     cells.push((DIM, used.map(|used| tokens(used.tokens)).unwrap_or_default()));
     cells
@@ -87,11 +96,11 @@ fn when(at: Option<Timestamp>, look: &Look) -> String {
 }
 
 /// What it is about, behind what is to be known of it.
-fn task(session: &Session, room: usize) -> Vec<Cell> {
-    let mut marks = Vec::new();
+fn title(session: &Session) -> Vec<Piece> {
+    let mut pieces = Vec::new();
     let mut mark = |is: bool, style: Style, word: String| {
         if is {
-            marks.push((style, format!("[{word}] ")));
+            pieces.push((style, format!("[{word}] ")));
         }
     };
     mark(session.gone, YELLOW, "gone".to_owned());
@@ -102,23 +111,6 @@ fn task(session: &Session, room: usize) -> Vec<Cell> {
     let said = |text: &&String| !text.trim().is_empty();
     let text = session.facts.title.as_ref().filter(said).or(session.facts.prompt.as_ref().filter(said));
     let text = text.map_or("", |text| fold::beginning(text.trim(), 4 * fold::LONGEST));
-    let used: usize = marks.iter().map(|(_, text)| text.width()).sum();
-    marks.push((PLAIN, clip(&clean::line(text), room.saturating_sub(used).max(1))));
-    marks
-}
-
-fn widths(lines: &[Vec<Cell>]) -> Vec<usize> {
-    let columns = lines.first().map_or(0, Vec::len);
-    let width = |column: usize| lines.iter().filter_map(|line| Some(line.get(column)?.1.width())).max();
-    (0..columns).map(|column| width(column).unwrap_or_default()).collect()
-}
-
-fn draw(cells: &[Cell], widths: &[usize], task: &[Cell], colour: bool) -> String {
-    let mut text = String::new();
-    for ((style, cell), width) in cells.iter().zip(widths) {
-        text.push_str(&paint(colour, *style, cell));
-        text.push_str(&" ".repeat(width.saturating_sub(cell.width()) + 2));
-    }
-    task.iter().for_each(|(style, cell)| text.push_str(&paint(colour, *style, cell)));
-    format!("{}\n", text.trim_end())
+    pieces.push((PLAIN, clip(&clean::line(text), LONGEST)));
+    pieces
 }

@@ -3,10 +3,10 @@
 use switchboard_logs::usage::{Question, Row};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::figures::{cost, cut, title};
+use super::figures::{cost, title};
 use crate::{
     host,
-    sessions::short,
+    sessions::{cut, short},
     terminal::Terminal,
     view::{clean, figures, paint, style::CYAN},
 };

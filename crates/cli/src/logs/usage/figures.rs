@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use switchboard_logs::usage::{Model, Row};
 
 use crate::{
-    sessions::{clip, end, tilde},
+    sessions::tilde,
     view::{clean, figures},
 };
 
@@ -52,11 +52,6 @@ pub fn title(row: &Row, zone: &TimeZone, home: Option<&str>) -> String {
     clean::line(&tilde(&row.key, home))
 }
 
-/// A name in so many columns: of a folder its end, of all others their beginning.
-pub fn cut(name: &str, columns: usize) -> String {
-    if name.starts_with(['/', '~']) { end(name.to_owned(), columns) } else { clip(name, columns) }
-}
-
 /// A time of the zone.
 pub fn clock(micros: i64, zone: &TimeZone, format: &str) -> String {
     let at = jiff::Timestamp::from_microsecond(micros).unwrap_or_default();
@@ -65,14 +60,7 @@ pub fn clock(micros: i64, zone: &TimeZone, format: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, grouped, money};
-
-    #[test]
-    fn of_a_folder_the_end_says_more() {
-        assert_eq!(cut("~/code/project", 10), "…e/project");
-        assert_eq!(cut("a-model-of-2026", 10), "a-model-o…");
-        assert_eq!(cut("/a", 10), "/a");
-    }
+    use super::{grouped, money};
 
     #[test]
     fn numbers_are_for_people() {

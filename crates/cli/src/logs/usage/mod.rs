@@ -95,7 +95,8 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     };
     let for_people = !args.json && !args.csv;
     if for_people {
-        text.push_str(&remarks::remarks(&usage, more, args.chart.is_none(), &report, &question));
+        let remarks = remarks::Remarks { more, has_total: args.chart.is_none(), room: terminal.room() };
+        text.push_str(&remarks.of(&usage, &report, &question));
     }
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }

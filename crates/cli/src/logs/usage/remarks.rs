@@ -6,35 +6,49 @@ use switchboard_logs::{
 };
 
 use super::figures::{clock, grouped, money};
-use crate::view::{clean, figures};
+use crate::view::{clean, figures, pieces::wrapped, style::PLAIN};
 
 /// So many models without a price are named.
 const NAMED: usize = 6;
 
-/// What is to be said beside the rows, a line each.
-pub fn remarks(usage: &Usage, more: usize, has_total: bool, report: &Report, question: &Question<'_>) -> String {
-    let mut lines = Vec::new();
-    if usage.rows.is_empty() && more == 0 {
-        lines.push("no replies: no logs, or none that fit; `switchboard logs doctor` says where was looked".to_owned());
-    }
-    lines.extend((more > 0).then(|| left_out(more, has_total)));
-    lines.extend(usage.rows.iter().filter_map(|row| forecast(row, question)));
-    lines.extend(unpriced(&usage.unpriced));
-    // A record of a new kind has nothing to do with tokens, as far as anybody knows.
-    let unread = report.troubles.saturating_sub(report.unknown);
-    lines.extend((unread > 0).then(|| {
-        let troubles = grouped(unread);
-        format!("could not be read: {troubles} of all records and files; `switchboard logs doctor` names them")
-    }));
-    let text: String = lines.into_iter().map(|line| line + "\n").collect();
-    if usage.rows.is_empty() || text.is_empty() { text } else { format!("\n{text}") }
+/// What is to be said beside the rows.
+pub struct Remarks {
+    /// How many rows are not shown.
+    pub more: usize,
+    /// There is a total, which has them all.
+    pub has_total: bool,
+    /// How wide lines may be.
+    pub room: Option<usize>,
 }
 
-/// Rows that are not shown. In a picture there is no total that has them.
-fn left_out(more: usize, has_total: bool) -> String {
-    let are = if more == 1 { "is" } else { "are" };
-    let total = if has_total { format!(", which {are} in the total") } else { String::new() };
-    format!("… and {} more{total}", figures::count(more, "row"))
+impl Remarks {
+    /// Each in lines of its own.
+    pub fn of(&self, usage: &Usage, report: &Report, question: &Question<'_>) -> String {
+        let mut lines = Vec::new();
+        if usage.rows.is_empty() && self.more == 0 {
+            let nothing = "no replies: no logs, or none that fit; `switchboard logs doctor` says where was looked";
+            lines.push(nothing.to_owned());
+        }
+        lines.extend((self.more > 0).then(|| self.left_out()));
+        lines.extend(usage.rows.iter().filter_map(|row| forecast(row, question)));
+        lines.extend(unpriced(&usage.unpriced));
+        // A record of a new kind has nothing to do with tokens, as far as anybody knows.
+        let unread = report.troubles.saturating_sub(report.unknown);
+        lines.extend((unread > 0).then(|| {
+            let unread = grouped(unread);
+            format!("could not be read: {unread} of all records and files; `switchboard logs doctor` names them")
+        }));
+        let wrapped = |line| wrapped(&[(PLAIN, line)], self.room, 2, false) + "\n";
+        let text: String = lines.into_iter().map(wrapped).collect();
+        if usage.rows.is_empty() || text.is_empty() { text } else { format!("\n{text}") }
+    }
+
+    /// Rows that are not shown. In a picture there is no total that has them.
+    fn left_out(&self) -> String {
+        let are = if self.more == 1 { "is" } else { "are" };
+        let total = if self.has_total { format!(", which {are} in the total") } else { String::new() };
+        format!("… and {} more{total}", figures::count(self.more, "row"))
+    }
 }
 
 /// How the current block goes on.

@@ -5,10 +5,10 @@ use anstyle::Style;
 use switchboard_logs::usage::{By, Model, Question, Row, Usage};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::figures::{cost, cut, grouped, part_cost, title};
+use super::figures::{cost, grouped, part_cost, title};
 use crate::{
     host,
-    sessions::clip,
+    sessions::{clip, cut},
     terminal::Terminal,
     view::{
         clean, figures, paint,

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use switchboard_event::Timestamp;
 use switchboard_logs::live::{Change, Running};
 
 use super::{all::Show, row};
@@ -28,7 +29,7 @@ pub struct Json(Told);
 #[derive(Default)]
 pub struct Plain(Told);
 
-/// What was told of each session last.
+/// What was told of each session last, and the news in it.
 #[derive(Default)]
 struct Told(HashMap<String, (Running, String)>);
 
@@ -37,11 +38,11 @@ impl Told {
     fn tell(&mut self, running: &[Running], say: impl Fn(&Running, bool) -> String) -> Result<(), Failure> {
         let mut text = String::new();
         for session in running {
-            let line = say(session, true);
-            if self.0.get(&session.id).is_none_or(|(_, told)| *told != line) {
-                text.push_str(&line);
+            let news = say(&timeless(session), true);
+            if self.0.get(&session.id).is_none_or(|(_, told)| *told != news) {
+                text.push_str(&say(session, true));
                 text.push('\n');
-                self.0.insert(session.id.clone(), (session.clone(), line));
+                self.0.insert(session.id.clone(), (session.clone(), news));
             }
         }
         let runs = |id: &String| running.iter().any(|session| session.id == *id);
@@ -53,6 +54,11 @@ impl Told {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
     }
+}
+
+/// A session without when it was written and since when it does what it does: that time goes by is no news.
+fn timeless(session: &Running) -> Running {
+    Running { updated: Timestamp::default(), since: None, ..session.clone() }
 }
 
 impl Show for Json {

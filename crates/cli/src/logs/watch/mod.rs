@@ -4,10 +4,11 @@ mod all;
 mod lines;
 mod one;
 mod row;
+mod screen;
 mod table;
 
 use std::{
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     os::unix::net::UnixStream,
     process::ExitCode,
     sync::Arc,
@@ -24,8 +25,8 @@ use switchboard_dialects::Dialect;
 use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
 use switchboard_store::{Options, Store};
 
-use super::{filter, place::Place, prices::prices};
-use crate::{dialects, failure::Failure, host, offered, terminal::Terminal};
+use super::{filter::Whose, place::Place, prices::prices};
+use crate::{dialects, failure::Failure, host, offered, sessions::say, terminal::Terminal};
 
 /// Watch the sessions that run now, of all agents, whoever began them
 ///
@@ -34,12 +35,9 @@ use crate::{dialects, failure::Failure, host, offered, terminal::Terminal};
 /// Ctrl-C ends it, and nothing else.
 #[derive(Args)]
 pub struct Watch {
-    /// One session in detail: its id or the beginning of it
+    /// One session in detail: its id or the beginning of it, or `last`
     #[arg(value_name = "SESSION")]
     session: Option<String>,
-    /// The agent of the session, where several have sessions of that id
-    #[arg(long, value_name = "AGENT", requires = "session", value_parser = offered::AGENT, hide_possible_values = true)]
-    agent: Option<String>,
     /// What grew in this time is running
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = host::duration)]
     within: Duration,
@@ -52,54 +50,54 @@ pub struct Watch {
     /// Do not show what the agent thinks
     #[arg(long)]
     no_reasoning: bool,
+    #[command(flatten)]
+    whose: Whose,
 }
 
 /// Runs the command.
 pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(false, args.dialect.as_deref())?;
-    filter::check_agents(args.agent.as_slice())?;
+    let wanted = args.whose.filter()?;
+    let (own, unread) = own(place)?;
     let watcher = Watcher::open(Setup {
         homes: place.watched()?,
-        own: own(place)?,
+        own,
         within: args.within,
         only: args.session.clone(),
-        agent: args.agent.clone(),
+        wanted,
         prices: prices(None, &place.data()?)?,
         now: host::now,
     })?;
-    if let Some(why) = watcher.deaf() {
-        say(&format!("changes cannot be heard of ({why}): logs are looked at every second"));
-    }
+    let deaf = watcher.deaf().map(|why| format!("changes cannot be heard of ({why}): logs are looked at every second"));
+    let notes: Vec<String> = unread.into_iter().chain(deaf).collect();
+    notes.iter().for_each(|note| say(note));
     stop_by_signals(watcher.stopper())?;
-    show(args, watcher, dialect)?;
+    show(args, watcher, dialect, notes)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>) -> Result<(), Failure> {
+fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>, notes: Vec<String>) -> Result<(), Failure> {
     let terminal = Terminal::new();
     match (&args.session, dialect) {
         (Some(_), Some(dialect)) => one::write(&mut watcher, dialect),
         (Some(_), None) if !args.json => one::show(&mut watcher, &terminal, !args.no_reasoning),
         _ if args.json => all::show(&mut watcher, &mut lines::Json::default()),
-        _ if terminal.stdout => all::show(&mut watcher, &mut table::Table::new(&terminal)),
+        _ if terminal.stdout => all::show(&mut watcher, &mut table::Table::new(&terminal, notes)?),
         _ => all::show(&mut watcher, &mut lines::Plain::default()),
     }
 }
 
-/// Switchboard's own sessions, where they can be read.
-fn own(place: &Place) -> Result<Option<Ours>, Failure> {
+/// Switchboard's own sessions, or why they cannot be read.
+fn own(place: &Place) -> Result<(Option<Ours>, Option<String>), Failure> {
     let folder = place.data()?;
     if !folder.exists() {
         // Nothing was run yet, and nothing is made here.
-        return Ok(None);
+        return Ok((None, None));
     }
-    match Store::open(&folder, &Options::default()) {
-        Ok(store) => Ok(Some(Ours { log: Arc::new(store), folder })),
-        Err(error) => {
-            say(&format!("sessions of agents that leave no log are not shown: {error}"));
-            Ok(None)
-        }
-    }
+    Ok(match Store::open(&folder, &Options::default()) {
+        Ok(store) => (Some(Ours { log: Arc::new(store), folder }), None),
+        Err(error) => (None, Some(format!("sessions of agents that leave no log are not shown: {error}"))),
+    })
 }
 
 /// Ctrl-C and its like end the watching, in good order.
@@ -115,8 +113,4 @@ fn stop_by_signals(stopper: Stopper) -> Result<(), Failure> {
         }
     });
     Ok(())
-}
-
-fn say(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
 }

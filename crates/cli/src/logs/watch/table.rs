@@ -1,24 +1,25 @@
-//! All sessions in a table on a terminal, drawn again in its place.
+//! All sessions in a table on a terminal, drawn again as they change.
 
-use std::{
-    io::{self, Write as _},
-    time::Duration,
-};
+use std::time::Duration;
 
 use anstyle::Style;
 use switchboard_event::Timestamp;
 use switchboard_logs::live::{Activity, Change, Running};
-use unicode_width::UnicodeWidthStr as _;
 
-use super::{all::Show, row};
+use super::{all::Show, row, screen::Screen};
 use crate::{
     failure::Failure,
     host,
+    logs::{
+        columns::{self, Column, Last, Row, STAYS},
+        list::Names,
+    },
+    sessions::{age, clip, tilde},
     terminal::Terminal,
     view::{
         clean,
         figures::{dollars, tokens},
-        fold, paint,
+        pieces::Piece,
         style::{BOLD, CYAN, DIM, PLAIN, YELLOW},
     },
 };
@@ -26,35 +27,31 @@ use crate::{
 /// How long ago things were changes by itself.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the last column has at least.
-const NARROWEST: usize = 16;
+const COLUMNS: &[Column] = &[
+    Column { title: "ID", cut: None, goes: STAYS },
+    Column { title: "AGENT", cut: Some((8, 12)), goes: 6 },
+    Column { title: "AGE", cut: None, goes: 1 },
+    Column { title: "CONTEXT", cut: None, goes: 4 },
+    Column { title: "TOKENS", cut: None, goes: 2 },
+    Column { title: "COST", cut: None, goes: 3 },
+    Column { title: "FOLDER", cut: Some((10, 28)), goes: 5 },
+];
 
-/// Hides the cursor, and shows it again.
-const HIDE: &str = "\x1b[?25l";
-const SHOW: &str = "\x1b[?25h";
+/// Its room does not depend on what is in it, so that columns stay where they are.
+const NOW: Last = Last { title: "NOW", least: 18, wanted: 40 };
 
-/// The table, as far as it is on the screen.
+/// The table.
 pub struct Table<'a> {
     terminal: &'a Terminal,
-    /// How many lines of it there are.
-    lines: usize,
+    screen: Screen,
+    /// What is to be known beside it: who looks at the table does not see what was said before.
+    notes: Vec<String>,
 }
-
-/// A text and how it is painted.
-type Cell = (Style, String);
 
 impl<'a> Table<'a> {
     /// Nothing is drawn yet.
-    pub fn new(terminal: &'a Terminal) -> Self {
-        Self { terminal, lines: 0 }
-    }
-
-    /// Draws lines in place of those that are there.
-    fn draw(&mut self, lines: &[String]) -> Result<(), Failure> {
-        let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        let text: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
-        self.lines = lines.len();
-        write(&format!("{HIDE}{up}\r{text}\x1b[J"))
+    pub fn new(terminal: &'a Terminal, notes: Vec<String>) -> Result<Self, Failure> {
+        Ok(Self { terminal, screen: Screen::enter()?, notes })
     }
 }
 
@@ -68,33 +65,25 @@ impl Show for Table<'_> {
     }
 
     fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
-        let (columns, rows) = (usize::from(self.terminal.width()), usize::from(self.terminal.height()));
-        let mut lines = table(running, host::now(), columns, self.terminal.colour);
-        // What does not fit on the screen cannot be drawn over.
-        let room = rows.saturating_sub(1).max(3);
-        if lines.len() > room {
-            let hidden = lines.len() + 1 - room;
-            lines.truncate(room - 1);
-            lines.push(format!("… and {hidden} more"));
-        }
-        self.draw(&lines)
+        let columns = self.terminal.room().unwrap_or_default();
+        let mut lines: Vec<String> = self.notes.iter().map(|note| clip(note, columns)).collect();
+        lines.extend(table(running, host::now(), columns, self.terminal.colour));
+        fold(&mut lines, usize::from(self.terminal.height()));
+        self.screen.draw(&lines)
     }
 
     fn end(&mut self) -> Result<(), Failure> {
-        write(SHOW)
+        self.screen.leave()
     }
 }
 
-impl Drop for Table<'_> {
-    fn drop(&mut self) {
-        // Also if it ended badly; a terminal that is gone needs nothing.
-        drop(write(SHOW));
+/// What does not fit on the screen is only counted.
+fn fold(lines: &mut Vec<String>, room: usize) {
+    if lines.len() > room {
+        let hidden = lines.len() + 1 - room;
+        lines.truncate(room.saturating_sub(1));
+        lines.push(format!("… and {hidden} more"));
     }
-}
-
-fn write(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
 }
 
 /// The lines of the table.
@@ -103,19 +92,14 @@ fn table(running: &[Running], now: Timestamp, columns: usize, colour: bool) -> V
     if running.is_empty() {
         return lines;
     }
-    let titles = ["ID", "AGENT", "AGE", "CONTEXT", "TOKENS", "COST", "FOLDER"];
-    let home = host::home();
-    let mut rows = vec![titles.map(|title| (DIM, title.to_owned())).to_vec()];
-    rows.extend(running.iter().map(|session| cells(session, now, home.as_deref())));
-    let widths: Vec<usize> = (0..titles.len())
-        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.1.width()).max().unwrap_or(0))
-        .collect();
-    let used: usize = widths.iter().map(|width| width + 2).sum();
-    let room = columns.saturating_sub(used + 1).max(NARROWEST);
-    let last = std::iter::once((DIM, "NOW".to_owned())).chain(running.iter().map(|session| what(session, now)));
-    for (row, (style, last)) in rows.iter().zip(last) {
-        lines.push(line(row, &widths, (style, clip(&last, room)), colour));
-    }
+    let (home, names) = (host::home(), Names::among(running.iter().map(|session| session.id.clone())));
+    let row = |session: &Running| {
+        let (style, doing) = what(session);
+        let since = session.since.map(|since| format!(" · {}", age(now.millis_since(since)))).unwrap_or_default();
+        let cells = cells(session, &names, now, home.as_deref());
+        Row { cells, last: vec![(style, doing)], end: (style, since) }
+    };
+    lines.extend(columns::lines(COLUMNS, &NOW, running.iter().map(row).collect(), Some(columns), colour));
     lines
 }
 
@@ -130,18 +114,16 @@ fn summary(running: &[Running]) -> String {
     }
 }
 
-fn cells(session: &Running, now: Timestamp, home: Option<&str>) -> Vec<Cell> {
+fn cells(session: &Running, names: &Names, now: Timestamp, home: Option<&str>) -> Vec<Piece> {
     let facts = &session.facts;
-    let age = facts.began.map(|began| crate::sessions::age(now.millis_since(began))).unwrap_or_default();
-    let cost = session.used.cost_usd.map(dollars).unwrap_or_default();
     vec![
-        (BOLD, crate::sessions::short(&session.id)),
-        (PLAIN, clip(&clean::line(&session.agent), 12)),
-        (DIM, age),
+        (BOLD, names.short(&session.id)),
+        (PLAIN, clean::line(&session.agent)),
+        (DIM, facts.began.map(|began| age(now.millis_since(began))).unwrap_or_default()),
         (context_style(session), context(session)),
         (PLAIN, tokens(session.used.total)),
-        (PLAIN, cost),
-        (DIM, crate::sessions::folder(&clean::line(facts.cwd.as_deref().unwrap_or_default()), home)),
+        (PLAIN, session.used.cost_usd.map(dollars).unwrap_or_default()),
+        (DIM, tilde(&clean::line(facts.cwd.as_deref().unwrap_or_default()), home)),
     ]
 }
 
@@ -163,27 +145,11 @@ fn context_style(session: &Running) -> Style {
     if full { YELLOW } else { PLAIN }
 }
 
-fn what(session: &Running, now: Timestamp) -> Cell {
+fn what(session: &Running) -> Piece {
     let style = match session.activity {
         Activity::Asking(_) => YELLOW.effects(BOLD.get_effects()),
         Activity::Waiting => DIM,
         _ => CYAN,
     };
-    let since = session.since.map(|since| format!(" · {}", crate::sessions::age(now.millis_since(since))));
-    (style, format!("{}{}", row::doing(session), since.unwrap_or_default()))
-}
-
-fn line(cells: &[Cell], widths: &[usize], (style, last): Cell, colour: bool) -> String {
-    let mut text = String::new();
-    for ((style, cell), width) in cells.iter().zip(widths) {
-        text.push_str(&paint(colour, *style, cell));
-        text.push_str(&" ".repeat(width.saturating_sub(cell.width()) + 2));
-    }
-    text.push_str(&paint(colour, style, &last));
-    text
-}
-
-fn clip(text: &str, columns: usize) -> String {
-    let (cells, more) = fold::cells([text], columns);
-    fold::cut(cells, more, columns).into_iter().map(|cell| cell.c).collect()
+    (style, row::doing(session))
 }

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use rustix::{
@@ -18,6 +19,9 @@ use crate::binary;
 
 /// What Ctrl-C sends.
 const CTRL_C: &str = "\x03";
+
+/// Columns and rows of a terminal on which nothing is cut.
+const WIDE: (u16, u16) = (200, 50);
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -52,10 +56,18 @@ impl Home {
         Running::start(binary::command(&args)).unwrap()
     }
 
-    fn watch_on_terminal(&self, args: &[&str]) -> Running {
+    fn watch_on_terminal(&self, args: &[&str], size: (u16, u16)) -> Running {
         let (home, data) = (self.path("home"), self.path("data"));
         let args = self.command(args, home.to_str().unwrap(), data.to_str().unwrap());
-        Running::on_terminal(binary::command_on_terminal(&args)).unwrap()
+        Running::on_terminal_of(binary::command_on_terminal(&args), size).unwrap()
+    }
+
+    /// Another session with a prompt.
+    fn other(&mut self, id: &str, cwd: &str) {
+        let mut record = self.whole(json!({ "type": "user", "message": { "role": "user", "content": "and this" } }));
+        (record["sessionId"], record["cwd"]) = (id.into(), cwd.into());
+        fs::create_dir_all(self.log().parent().unwrap()).unwrap();
+        fs::write(self.log().with_file_name(format!("{id}.jsonl")), format!("{record}\n")).unwrap();
     }
 
     /// Adds a record to the log, and makes it if there is none.
@@ -99,6 +111,19 @@ impl Home {
     fn say(&mut self, text: &str) {
         self.reply("msg_2", &json!({ "type": "text", "text": text }), Some("end_turn"));
     }
+}
+
+/// The lines of the last whole picture on a terminal.
+fn picture(said: &str) -> Vec<String> {
+    let whole = said.rsplit_once("\x1b[J").map_or("", |(whole, _)| whole);
+    let (_, last) = whole.rsplit_once("\x1b[H").unwrap_or_default();
+    last.lines().map(|line| line.replace("\x1b[K", "").trim_end_matches('\r').to_owned()).collect()
+}
+
+/// What was told, an object a line.
+fn told(said: &str) -> Vec<Value> {
+    let (whole, _) = said.rsplit_once('\n').unwrap_or_default();
+    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The last line that was told.
@@ -177,7 +202,7 @@ fn a_table_is_drawn_and_the_terminal_is_left_as_it_was() {
     let mut home = Home::new();
     home.ask("please test it");
     home.run("cargo test --all");
-    let mut watching = home.watch_on_terminal(&[]);
+    let mut watching = home.watch_on_terminal(&[], WIDE);
     watching.wait_for("the tool", |said| said.contains("1 session, 1 at work") && said.contains("Bash cargo")).unwrap();
     home.say("it works");
     watching.wait_for("the tokens", |said| said.contains("2.3k")).unwrap();
@@ -189,10 +214,99 @@ fn a_table_is_drawn_and_the_terminal_is_left_as_it_was() {
 }
 
 #[test]
+fn no_row_is_wider_than_the_terminal() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    home.run("cargo test --all --no-fail-fast --package of-a-long-name");
+    for number in 2..9 {
+        let cwd = "/srv/a/folder/with/a/rather/long/name";
+        home.other(&format!("{number}1111111-2222-4333-8444-555555555555"), cwd);
+    }
+    let watching = home.watch_on_terminal(&[], WIDE);
+    // The terminal becomes narrower while pictures are on it.
+    for (columns, rows) in [(120, 50), (80, 24), (60, 10), (40, 6)] {
+        watching.resize((columns, rows)).unwrap();
+        let fits = |said: &str| {
+            let picture = picture(said);
+            let longest = picture.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+            longest < usize::from(columns) && (4..=usize::from(rows)).contains(&picture.len())
+        };
+        watching.wait_for(&format!("a picture of {columns} columns"), fits).unwrap();
+        let picture = picture(&watching.stdout());
+        assert!(picture[1].starts_with("ID        AGENT") && picture[1].ends_with("NOW"), "{picture:?}");
+        let is_timed = |line: &&String| line.contains(" · ") && line.contains("1111111  claude");
+        assert!(picture[2..].iter().take(3).all(|line| is_timed(&line)), "{picture:?}");
+    }
+    assert!(picture(&watching.stdout()).last().unwrap().ends_with(" more"), "what does not fit is counted");
+}
+
+#[test]
+fn that_time_goes_by_is_no_news() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    home.run("cargo test --all");
+    let (objects, lines) = (home.watch(&["--json"]), home.watch(&[]));
+    objects.wait_for("the tool", |said| last(said)["tool"] == "Bash").unwrap();
+    lines.wait_for("the tool", |said| said.contains("Bash cargo test")).unwrap();
+    // Records that change nothing but the time, so many that some are read on their own, and one that does.
+    for _ in 0..20 {
+        home.append(json!({ "type": "file-history-snapshot", "messageId": "m", "snapshot": {} }));
+    }
+    home.printed("ok");
+    objects.wait_for("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
+    lines.wait_for("that it thinks", |said| said.contains("  thinking  ")).unwrap();
+    let mut news = told(&objects.stdout());
+    news.iter_mut().for_each(|row| (row["updated"], row["since"]) = (Value::Null, Value::Null));
+    assert!(news.windows(2).all(|two| two[0] != two[1]), "{news:#?}");
+    let said = lines.stdout();
+    let news: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once("  ")?.1)).collect();
+    assert!(news.windows(2).all(|two| two[0] != two[1]), "{said}");
+}
+
+#[test]
+fn the_last_session_and_those_of_a_folder() {
+    let mut home = Home::new();
+    let (first, second) = ("aaaaaaaa-2222-4333-8444-555555555555", "bbbbbbbb-2222-4333-8444-555555555555");
+    home.other(first, "/srv/first");
+    home.other(second, "/srv/second");
+    let written = |id: &str, seconds: u64| {
+        let file = File::options().append(true).open(home.log().with_file_name(format!("{id}.jsonl"))).unwrap();
+        let now = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(now - Duration::from_secs(seconds)).unwrap();
+    };
+    // The last to be written is not the last that was made, and need not run.
+    written(first, 3_600);
+    written(second, 7_200);
+    for (args, id) in [
+        (&["last"][..], first),
+        (&["last", "--project", "SECOND"], second),
+        (&["last", "--agent", "claude"], first),
+        (&["--within", "1d", "--project", "second"], second),
+        (&["--within", "1d", "--branch", "main", "--project", "first"], first),
+    ] {
+        let watching = home.watch(&[args, &["--json"]].concat());
+        watching.wait_for("the session", |said| last(said)["session"] == id).unwrap();
+        watching.signal(Signal::INT).unwrap();
+        let ended = watching.end().unwrap();
+        assert!(told(&ended.stdout).iter().all(|row| row["session"] == id), "{args:?}: {}", ended.shown());
+    }
+    let (inner, data) = (home.path("home"), home.path("data"));
+    for (args, said) in [
+        (&["last", "--project", "third"][..], "no session last"),
+        (&["last", "--agent", "codex"], "no session last"),
+        (&["--agent", "nobody"], "`nobody`"),
+    ] {
+        let args = home.command(args, inner.to_str().unwrap(), data.to_str().unwrap());
+        let complaint = binary::run(&args, b"").fails(2);
+        assert!(complaint.contains(said), "{complaint}");
+    }
+}
+
+#[test]
 fn one_session_is_shown_as_it_goes_on() {
     let mut home = Home::new();
     home.ask("please test it");
-    let mut watching = home.watch_on_terminal(&["1111"]);
+    let mut watching = home.watch_on_terminal(&["1111"], WIDE);
     watching.wait_for("what was asked", |said| said.contains("please test it")).unwrap();
     home.run("cargo test --all");
     watching.wait_for("the command", |said| said.contains("cargo test --all")).unwrap();

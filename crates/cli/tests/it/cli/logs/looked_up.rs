@@ -2,8 +2,11 @@
 
 use std::{fs, io::Read as _, process::Stdio};
 
+use serde_json::json;
+use switchboard_testkit::stage::Running;
+
 use super::{Log, Machine, exported::codex, two};
-use crate::binary::command;
+use crate::binary::{command, command_on_terminal};
 
 #[test]
 fn sessions_are_listed_the_latest_first() {
@@ -25,6 +28,33 @@ fn sessions_are_listed_the_latest_first() {
     // Five replies, each 10 in, 5 out and 100 from the cache.
     assert_eq!(first["totalTokens"], 4 * 115);
     assert_eq!(objects.len(), 2);
+}
+
+/// A session in a folder with a long name, with a title of two lines that is longer than any terminal is wide.
+fn long() -> Log {
+    let title = format!("please look at this:\n{}", "the same again and ".repeat(15));
+    Log::new("33333333-3333-4333-8333-333333333333")
+        .record(json!({"type": "user", "cwd": "/home/me/a/folder/with/a/rather/long/name/for/an/app",
+            "message": {"role": "user", "content": title}}))
+        .says("yes")
+}
+
+#[test]
+fn a_session_is_one_line_at_any_width_and_whole_in_a_pipe() {
+    let machine = Machine::with(&[long()]);
+    let list = machine.logs(&["list"]).ok();
+    let row = list.lines().nth(1).unwrap();
+    assert!(row.contains("  /home/me/a/folder/with/a/rather/long/name/for/an/app  "), "{list}");
+    assert!(row.ends_with("the same again and the same again and"), "{list}");
+    let [home, data] = ["home", "data"].map(|name| machine.out(name).to_str().unwrap().to_owned());
+    for columns in [200, 100, 80, 60, 40] {
+        let command = command_on_terminal(&["logs", "list", "--home", &home, "--data", &data]);
+        let shown = Running::on_terminal_of(command, (columns, 24)).unwrap().end().unwrap().stdout;
+        let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("ID ")).collect();
+        assert!(lines.len() == 2 && lines[1].starts_with("33333333  "), "{columns}: {shown}");
+        assert!(lines.iter().all(|line| line.chars().count() < usize::from(columns)), "{columns}: {shown}");
+        assert!(lines[1].contains("  please look") && lines[1].ends_with('…'), "{columns}: {shown}");
+    }
 }
 
 #[test]
