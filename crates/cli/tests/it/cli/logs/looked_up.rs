@@ -208,7 +208,9 @@ fn where_nothing_is_it_says_where_it_looked() {
         let ran = machine.logs(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{args:?}: {}", ran.stderr);
         assert!(
-            ran.stderr.starts_with("no logs found; looked in\n") && ran.stderr.contains(".claude"),
+            ["there is no such folder", "no logs found; looked in\n", ".claude"]
+                .iter()
+                .all(|said| ran.stderr.contains(said)),
             "{}",
             ran.stderr
         );
