@@ -4,6 +4,7 @@
 mod found;
 mod of_events;
 mod skim;
+mod wrong;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ pub use found::{Base, Called, Facts, Found, Kind, Passage, Spent};
 pub use of_events::{Key as ReplyKey, own_key, own_skim};
 pub(crate) use of_events::{OfEvents, Ways};
 pub use skim::{Depth, Skim};
+pub(crate) use wrong::wrong_figures;
 
 use crate::Host;
 

@@ -51,7 +51,29 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 /// The file as it is, with what it is. One that is no JSON makes a record that is none.
 fn record(table: &str, bytes: &[u8]) -> Vec<u8> {
     let mut record = format!(r#"{{"table":"{table}","row":"#).into_bytes();
-    record.extend_from_slice(&on_one_line(bytes.trim_ascii()));
+    record.extend_from_slice(&on_one_line(bare(bytes)));
     record.push(b'}');
     record
+}
+
+/// Without what an editor puts before a text, and without the zeros behind one that was not written to its end.
+fn bare(bytes: &[u8]) -> &[u8] {
+    let mut bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    while let [rest @ .., 0] = bytes {
+        bytes = rest;
+    }
+    bytes.trim_ascii()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::record;
+
+    #[test]
+    fn what_is_around_the_json_of_a_file_is_left_out() {
+        for file in ["{\"a\":1}", " {\"a\":1}\n", "\u{feff}{\"a\":1}", "{\"a\":1}\n\0\0\0"] {
+            assert_eq!(record("t", file.as_bytes()), br#"{"table":"t","row":{"a":1}}"#, "{file:?}");
+        }
+        assert_eq!(record("t", b"\0\0"), br#"{"table":"t","row":}"#);
+    }
 }

@@ -28,6 +28,14 @@ pub fn key(name: &str) -> String {
     format!("claude:{name}")
 }
 
+/// The name of a reply that has no id at all: what it used in which session, and when. So a copy is the same reply, and
+/// another one is not.
+pub fn nameless(session: Option<&str>, at: Option<&str>, usage: &Usage) -> String {
+    let Usage { input, output, cache_read, cache_write_5m, cache_write_1h, .. } = usage;
+    let (session, at) = (session.unwrap_or_default(), at.unwrap_or_default());
+    format!("{session}:{at}:{input}.{output}.{cache_read}.{cache_write_5m}.{cache_write_1h}")
+}
+
 /// The figures of a message; none where there are none, or where no model was asked.
 pub fn usage(message: &Object<'_>) -> Option<Usage> {
     let figures = message.get("usage").map(Json::object)?;

@@ -31,7 +31,7 @@ impl Log {
             return self.synthetic(fields, &message, thread.is_none(), scribe);
         }
         let reply = name.map(Id::from);
-        self.count(&message, reply.as_ref(), thread, scribe);
+        self.count(fields, reply.as_ref(), thread, scribe);
         if reply.is_some() && reply != self.last_reply && thread.is_none() {
             (self.last_reply, self.steps) = (reply.clone(), self.steps + 1);
         }
@@ -55,12 +55,17 @@ impl Log {
     }
 
     /// Counts a reply before what it says is told, so that its tokens can stand there.
-    fn count(&mut self, message: &Object<'_>, reply: Option<&Id>, thread: Option<&Thread>, scribe: &mut Scribe) {
+    fn count(&mut self, fields: &Object<'_>, reply: Option<&Id>, thread: Option<&Thread>, scribe: &mut Scribe) {
+        let message = fields.object("message");
         let model = message.filled("model");
         self.uses(model.clone(), thread.is_none(), scribe);
-        let Some(mut usage) = figures::usage(message) else { return };
-        (usage.key, usage.model) = (reply.cloned(), model);
-        let is_final = message.get("stop_reason").is_some();
+        let Some(mut usage) = figures::usage(&message) else { return };
+        let (session, at) = (fields.str("sessionId"), fields.str("timestamp"));
+        let nameless = || Id::from(figures::nameless(session.as_deref(), at.as_deref(), &usage));
+        let key = reply.cloned().unwrap_or_else(nameless);
+        (usage.key, usage.model) = (Some(key), model);
+        // Nothing can be told to belong to a reply without an id, so it is whole.
+        let is_final = reply.is_none() || message.get("stop_reason").is_some();
         if let Some(usage) = self.replies.see(thread.map(|thread| &thread.id), usage, is_final) {
             scribe.usage(usage);
         }

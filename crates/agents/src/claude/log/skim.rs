@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
 use super::{super::turn, figures, places::subagent};
-use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, walk::Walk};
+use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, logs::wrong_figures, walk::Walk};
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static ASSISTANT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"assistant\""));
@@ -281,8 +281,10 @@ impl Glance {
         let figures = message.usage?.object();
         let bad =
             ["input_tokens", "output_tokens"].into_iter().find(|key| figures.has(key) && figures.u64(key).is_none());
-        if let Some(key) = bad {
-            found.trouble = Some(format!("{key} of a reply is not a number"));
+        let cache = ["cache_read_input_tokens", "cache_creation_input_tokens"];
+        let wrong = || wrong_figures("a reply", message.usage, &cache);
+        if let Some(wrong) = bad.map(|key| format!("{key} of a reply is not a number")).or_else(wrong) {
+            found.trouble = Some(wrong);
         }
         let usage = turn::usage(&figures);
         if !fields.is_sidechain || self.is_sub {
@@ -294,7 +296,11 @@ impl Glance {
     /// Tells what a reply used, once as long as nothing is new about it.
     fn spend(&mut self, fields: &Fields<'_>, message: &Message<'_>, usage: &Usage, found: &mut Finds) {
         let [id, request, uuid] = [message.id, fields.request, fields.uuid].map(|id| id.and_then(Json::str));
-        let name = figures::name(id.as_deref(), request.as_deref(), uuid.as_deref()).unwrap_or_default();
+        let nameless = || {
+            let [session, at] = [fields.session, fields.time].map(|text| text.and_then(Json::str));
+            Cow::Owned(figures::nameless(session.as_deref().or(self.file.as_deref()), at.as_deref(), usage))
+        };
+        let name = figures::name(id.as_deref(), request.as_deref(), uuid.as_deref()).unwrap_or_else(nameless);
         let figures = figures_of(usage);
         let tools: Vec<_> = message.tools.iter().filter_map(Tool::called).collect();
         if self.reply.0 == *name && self.reply.1 == figures && tools.is_empty() {

@@ -104,6 +104,34 @@ fn gateways_have_other_ids() {
 }
 
 #[test]
+fn replies_without_any_id_count_each() {
+    let of = |session: &str, minute: u32, output: u32| {
+        let figures = format!(r#"{{"input_tokens":1,"output_tokens":{output}}}"#);
+        format!(
+            r#"{{"type":"assistant","sessionId":"{session}","timestamp":"2026-11-01T10:0{minute}:00Z","message":{{"usage":{figures}}}}}"#
+        )
+    };
+    let (first, second) = ([of("a", 1, 10), of("a", 2, 10), of("a", 2, 20)].join("\n"), of("b", 1, 10));
+    let files = [("projects/-w/a.jsonl", first.as_bytes()), ("projects/-w/b.jsonl", second.as_bytes())];
+    let outputs = |files: &[File<'_>]| replies(files).values().map(|spent| spent.output).sum::<u64>();
+    assert_eq!(outputs(&files), 10 + 10 + 20 + 10);
+    let copy = ("projects/-w/c.jsonl", first.as_bytes());
+    assert_eq!(outputs(&[files[0], copy]), 10 + 10 + 20, "a copy is the same");
+}
+
+#[test]
+fn figures_that_are_none_are_told() {
+    let wrong = |usage: &str| {
+        let record = format!(r#"{{"type":"assistant","message":{{"id":"msg_1","content":[],"usage":{usage}}}}}"#);
+        skim(("projects/-w/a.jsonl", record.as_bytes()), Depth::All).1
+    };
+    assert!(wrong(r#"{"input_tokens":1,"cache_read_input_tokens":null}"#).is_empty());
+    assert_eq!(wrong("[]"), ["the tokens of a reply are no figures"]);
+    let bad = r#"{"input_tokens":1,"cache_read_input_tokens":"7"}"#;
+    assert_eq!(wrong(bad), ["cache_read_input_tokens of a reply is not a number"]);
+}
+
+#[test]
 fn bad_records_cost_only_themselves() {
     let replies = replies(&[BAD]);
     let of = |name: &str| replies.get(&format!("claude:{name}")).map(|spent| (spent.input, spent.output));

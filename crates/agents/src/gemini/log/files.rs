@@ -12,7 +12,7 @@ use switchboard_event::{Timestamp, Usage};
 use super::reader;
 use crate::{
     Facts, Form, Host, Json, LogFile, Logs,
-    logs::{OfEvents, Ways},
+    logs::{OfEvents, Ways, wrong_figures},
     split,
 };
 
@@ -33,7 +33,7 @@ pub const LOGS: Logs = Logs {
 /// What tools were given and gave back. Not what the model thought: tokens have a field of that name.
 const LONG: &[&str] = &["args", "result", "resultDisplay"];
 
-const WAYS: Ways = Ways { agent: "gemini", reader, counts, long: LONG, key, facts };
+const WAYS: Ways = Ways { agent: "gemini", reader, counts, long: LONG, key, facts, wrong };
 
 fn homes(host: &dyn Host) -> Vec<PathBuf> {
     // ccusage and others take several folders, with commas between them.
@@ -102,6 +102,18 @@ fn facts(record: Json<'_>, facts: &mut Facts) {
     if fields.is("kind", "subagent") {
         facts.subagent = fields.filled("sessionId");
     }
+}
+
+/// Figures of a message that are none. In a record with all messages, of the first that has some.
+fn wrong(record: Json<'_>) -> Option<String> {
+    static TOKENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tokens\""));
+    TOKENS.find(record.text().as_bytes())?;
+    let fields = record.object();
+    let (set, patch) = (fields.object("$set"), fields.object("$patch"));
+    let lists = [fields.array("messages"), set.array("messages"), patch.array("updates")];
+    let mut messages = lists.into_iter().flatten().map(Json::object).chain([patch, fields]);
+    let figures = ["input", "output", "cached", "thoughts", "tool"];
+    messages.find_map(|message| wrong_figures("a message", message.get("tokens"), &figures))
 }
 
 /// The folder of a project: in `.project_root` beside its chats, or else by its short name or its hash in `projects.json`.

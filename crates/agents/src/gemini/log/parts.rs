@@ -1,21 +1,32 @@
 //! What a message holds: a text, or parts as the API has them.
 
+use std::borrow::Cow;
+
 use crate::{Json, Object};
 
-/// The text of a message, or of what a tool shows: a string, parts with texts, or the styled cells of a terminal.
+/// The text of a message, or of what a tool shows: a string, parts with texts, or lines of the styled cells of a
+/// terminal. Nobody nests deeper, and what is deeper is not followed: it may have no end that a stack could hold.
 pub fn text(content: Json<'_>) -> String {
-    if let Some(text) = content.str() {
-        return text.into_owned();
+    let parts = content.array();
+    match parts.iter().any(|part| is_array(*part)) {
+        true => parts.into_iter().map(line).collect::<Vec<_>>().join("\n"),
+        false => line(content),
     }
-    if content.is_object() {
-        return content.object().string("text").unwrap_or_default();
+}
+
+fn line(line: Json<'_>) -> String {
+    match is_array(line) {
+        true => line.array().into_iter().map(part).collect(),
+        false => part(line),
     }
-    let lines = content.array();
-    if lines.iter().any(|line| line.text().starts_with('[')) {
-        let line = |line: &Json<'_>| line.array().into_iter().map(text).collect::<String>();
-        return lines.iter().map(line).collect::<Vec<_>>().join("\n");
-    }
-    lines.into_iter().map(text).collect()
+}
+
+fn part(part: Json<'_>) -> String {
+    part.str().map(Cow::into_owned).or_else(|| part.object().string("text")).unwrap_or_default()
+}
+
+fn is_array(content: Json<'_>) -> bool {
+    content.text().starts_with('[')
 }
 
 /// What tools gave back, if the message holds it.
@@ -34,4 +45,24 @@ pub fn attachments(content: Json<'_>) -> Vec<String> {
         data.filled("mimeType")
     };
     content.array().into_iter().filter_map(kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+    use crate::Json;
+
+    #[test]
+    fn a_text_is_said_in_several_ways() {
+        for (content, expected) in [
+            (r#""a""#, "a"),
+            (r#"{"text":"a"}"#, "a"),
+            (r#"["a",{"text":"b"},{"inlineData":{}},7]"#, "ab"),
+            (r#"[[{"text":"a"},{"text":"b"}],[],["c"],{"text":"d"}]"#, "ab\n\nc\nd"),
+            (r#"[["a",["too deep"]]]"#, "a"),
+            ("7", ""),
+        ] {
+            assert_eq!(text(Json::parse(content).unwrap()), expected, "{content}");
+        }
+    }
 }

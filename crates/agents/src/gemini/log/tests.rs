@@ -45,6 +45,27 @@ fn a_message_that_is_written_again_counts_once() {
 }
 
 #[test]
+fn bad_records_are_told_once() {
+    let wrong = |record: &str| {
+        let found = skimmed(record);
+        found.trouble.into_iter().chain(found.unknown).collect::<Vec<_>>().join(", ")
+    };
+    let of = |tokens: &str| wrong(&format!(r#"{{"id":"m","type":"gemini","content":"x","tokens":{tokens}}}"#));
+    assert_eq!(of(r#"{"input":1,"output":null}"#), "");
+    assert_eq!(of("null"), "");
+    assert_eq!(of("[]"), "the tokens of a message are no figures");
+    assert_eq!(of("\"x\""), "the tokens of a message are no figures");
+    assert_eq!(of(r#"{"input":"1","output":-5}"#), "input of a message is not a number");
+    let set = r#"{"$set":{"messages":[{"id":"m","type":"gemini","tokens":{"output":{}}}]}}"#;
+    assert_eq!(wrong(set), "output of a message is not a number");
+    for record in ["null", "7", "[]"] {
+        assert_eq!(wrong(record), "a record is no object");
+    }
+    assert_eq!(wrong("{}"), "one without a name");
+    assert_eq!(wrong(r#"{"type":"hologram"}"#), "hologram");
+}
+
+#[test]
 fn a_session_that_was_continued_repeats_nothing() {
     let found = skimmed(include_str!("../testdata/log/tmp/gp/chats/session-2026-11-15T19-24-11111111.jsonl"));
     assert_eq!(said(&found, Kind::UserMessage), ["remember blue", "and again", "third"]);

@@ -12,6 +12,9 @@ use crate::logs::{Called, Depth, Found, Kind, Spent};
 /// What makes a reply the same everywhere: of its session, its key there, its figures and its time.
 pub type Key = fn(&str, &str, &Usage, Option<Timestamp>) -> String;
 
+/// How a record is called that says nothing about its kind.
+const NAMELESS: &str = "one without a name";
+
 /// What was in the events so far, as far as later ones need it.
 pub struct Events {
     key: Key,
@@ -186,7 +189,8 @@ impl Events {
 
     fn notice(&self, notice: &Notice, depth: Depth, found: &mut Found) {
         if notice.topic == Topic::Unknown && notice.level == Level::Debug {
-            found.unknown = Some(notice.name.clone().unwrap_or_default());
+            let name = notice.name.as_deref().filter(|name| !name.is_empty());
+            found.unknown = Some(name.unwrap_or(NAMELESS).to_owned());
         }
         if let Some(kind) = text::kind(notice).filter(|_| depth == Depth::All) {
             let error = notice.error.as_ref().map(|error| error.message.as_str());

@@ -32,6 +32,8 @@ pub struct Ways {
     /// What a record says about its session that is in no event. The subagent is what its figures stand under; the session
     /// itself is known by its id.
     pub facts: fn(Json<'_>, &mut Facts),
+    /// What is wrong with a record that was read as far as it goes.
+    pub wrong: fn(Json<'_>) -> Option<String>,
 }
 
 /// Skims by reading.
@@ -54,6 +56,13 @@ impl OfEvents {
             events: Events::new(ways.key),
             file: Facts { session: file.session.clone(), parent: file.parent.clone(), ..Facts::default() },
             ways,
+        }
+    }
+
+    fn wrong(&self, record: Json<'_>) -> Option<String> {
+        match record.is_object() {
+            true => (self.ways.wrong)(record),
+            false => Some("a record is no object".to_owned()),
         }
     }
 
@@ -99,6 +108,13 @@ impl Skim for OfEvents {
         self.events.subagent = said.subagent.take().or(self.events.subagent.take());
         found.facts.learn(said);
         self.take(depth, found);
+        // Only those who want all of a log are told, so the others need not look.
+        if depth == Depth::All
+            && let Some(wrong) = self.wrong(record)
+        {
+            // One bad record is told once.
+            (found.trouble, found.unknown) = (Some(wrong), None);
+        }
     }
 
     fn end(&mut self, found: &mut Found) {

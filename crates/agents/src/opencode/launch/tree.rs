@@ -7,6 +7,9 @@ use switchboard_event::raw;
 use super::jsonc;
 use crate::Json;
 
+/// Objects that are nested deeper are not put together: what we add never is.
+const DEEPEST: usize = 32;
+
 /// An object in its order, or anything else as it was written.
 pub enum Tree {
     /// An object.
@@ -24,20 +27,21 @@ impl Tree {
     /// An object with comments, as users write it.
     pub fn read(text: &str) -> Option<Self> {
         let bare = jsonc::bare(text);
-        Json::parse(&bare).filter(|json| json.is_object()).map(Self::grow)
+        Json::parse(&bare).filter(|json| json.is_object()).map(|json| Self::grow(json, DEEPEST))
     }
 
-    fn grow(json: Json<'_>) -> Self {
-        if !json.is_object() {
+    fn grow(json: Json<'_>, depth: usize) -> Self {
+        if depth == 0 || !json.is_object() {
             return Self::Leaf(json.to_raw());
         }
-        Self::Object(json.object().iter().map(|(key, value)| (key.to_owned(), Self::grow(value))).collect())
+        let fields = json.object();
+        Self::Object(fields.iter().map(|(key, value)| (key.to_owned(), Self::grow(value, depth - 1))).collect())
     }
 
     /// Adds what another has. What both have is taken from the other, and stays where it is.
     pub fn merge(&mut self, other: &impl Serialize) {
         let other = raw(other);
-        self.graft(Self::grow(Json::of(&other)));
+        self.graft(Self::grow(Json::of(&other), DEEPEST));
     }
 
     fn graft(&mut self, other: Self) {
@@ -70,6 +74,14 @@ mod tests {
     use switchboard_event::raw;
 
     use super::Tree;
+
+    #[test]
+    fn what_is_very_deep_is_kept() {
+        let deep = format!("{}7{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+        let mut tree = Tree::read(&deep).unwrap();
+        tree.merge(&json!({ "b": 1 }));
+        assert_eq!(raw(&tree).get(), format!("{},\"b\":1}}", deep.strip_suffix('}').unwrap()));
+    }
 
     #[test]
     fn the_order_is_kept() {

@@ -9,7 +9,7 @@ use std::{
 use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
-use super::reader;
+use super::{reader, wrong::wrong};
 use crate::{
     Facts, Form, Host, Json, LogFile, Logs, Piece, Queries, Rows,
     logs::{OfEvents, Ways},
@@ -30,7 +30,7 @@ pub const LOGS: Logs = Logs {
     kept_days: None,
 };
 
-const WAYS: Ways = Ways { agent: "opencode", reader, counts, long: &[], key, facts };
+const WAYS: Ways = Ways { agent: "opencode", reader, counts, long: &[], key, facts, wrong };
 
 /// Of the parts of a message, only the ends of steps have tokens, and tools are called by some.
 const COUNTING: &[&str] = &["step-finish", "\"tool\""];

@@ -9,6 +9,7 @@ mod spent;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod wrong;
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +18,7 @@ use switchboard_event::{
 };
 
 pub use files::LOGS;
-use rows::{Row, time};
+use rows::{Held, Row, time};
 use spent::Counted;
 
 use super::turn;
@@ -62,7 +63,8 @@ pub fn reader() -> Box<dyn Reader> {
 impl Reader for Log {
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
-        let row = Row::of(&fields);
+        let held = Held::data(&fields);
+        let row = Row::of(&fields, held.as_ref());
         match &*row.table {
             "session" | "session_v2" => self.session(&row, scribe),
             "session_message" => self.stored(&row, scribe),

@@ -19,12 +19,13 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row of a record.
-    pub fn of(fields: &Object<'a>) -> Self {
+    /// The row of a record, and what its column `data` holds if that is a text.
+    pub fn of(fields: &Object<'a>, held: Option<&'a Held>) -> Self {
         let columns = fields.object("row");
-        let data = match columns.get("data").filter(|data| data.is_object()) {
-            Some(data) => data.object(),
-            None => fields.object("row"),
+        let data = match (columns.get("data").filter(|data| data.is_object()), held) {
+            (Some(data), _) => data.object(),
+            (None, Some(held)) => held.object(),
+            (None, None) => fields.object("row"),
         };
         let id = columns.str("id").unwrap_or_default();
         Self { table: fields.str("table").unwrap_or_default(), id, columns, data }
@@ -53,6 +54,14 @@ impl<'a> Row<'a> {
 pub struct Held(String);
 
 impl Held {
+    /// The object in the column `data` of a record, if what is around it kept it from being read: a mark of the order of
+    /// bytes before it, zeros of a file that was not written to its end behind it.
+    pub fn data(fields: &Object<'_>) -> Option<Self> {
+        let text = fields.object("row").string("data")?;
+        let bare = text.trim_start_matches('\u{feff}').trim_end_matches(['\0', ' ', '\n']).to_owned();
+        Json::parse(&bare).is_some_and(Json::is_object).then_some(Self(bare))
+    }
+
     /// Its fields; none if it is something else.
     pub fn object(&self) -> Object<'_> {
         Json::parse(&self.0).map(Json::object).unwrap_or_default()

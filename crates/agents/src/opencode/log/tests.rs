@@ -62,3 +62,45 @@ fn a_subagents_session_says_for_whom_it_works() {
     assert_eq!(found.facts.parent.as_deref(), Some("ses_e1f462e24ffeoq2v1RzSjBcqu4"));
     assert!(found.spent.iter().any(|spent| spent.subagent.as_deref() == Some("general")));
 }
+
+/// What was wrong with a record, and the input that it counts.
+fn read_badly(record: &str) -> (String, u64) {
+    let found = skimmed(record);
+    let wrong = found.trouble.iter().chain(&found.unknown).cloned().collect::<Vec<_>>().join(", ");
+    (wrong, found.spent.iter().map(|spent| spent.input).sum())
+}
+
+#[test]
+fn bad_data_is_told_once() {
+    let of = |data: &str| read_badly(&format!(r#"{{"table":"message","row":{{"id":"m","data":{data}}}}}"#));
+    for bad in ["null", "\"\"", "7", "[]", "\"{torn\"", "\"\\u0000\\u0000\""] {
+        assert_eq!(of(bad), ("data of a row of message is no object".to_owned(), 0), "{bad}");
+    }
+    let whole = r#"{\"role\":\"assistant\",\"tokens\":{\"input\":5}}"#;
+    for around in [format!("\"\\ufeff{whole}\""), format!("\"{whole}\\u0000\\u0000\""), format!("\"{whole}\"")] {
+        assert_eq!(of(&around), (String::new(), 5), "{around}");
+    }
+    assert_eq!(read_badly(r#"{"table":"message","row":[]}"#).0, "a row of message is no object");
+    assert_eq!(read_badly(r#"{"row":{"id":"m"}}"#).0, "one without a name");
+    assert_eq!(read_badly("7").0, "a record is no object");
+}
+
+#[test]
+fn bad_figures_are_told_and_the_others_count() {
+    for (figures, wrong, input) in [
+        (r#""tokens":{"input":5,"output":null,"cache":null},"cost":null"#, "", 5),
+        (r#""tokens":{"input":-5,"output":1}"#, "input of a reply is not a number", 0),
+        (r#""tokens":{"input":5,"output":"7"}"#, "output of a reply is not a number", 5),
+        (r#""tokens":{"input":5,"reasoning":{}}"#, "reasoning of a reply is not a number", 5),
+        (r#""tokens":{"input":5,"cache":{"read":"x"}}"#, "read of the cache of a reply is not a number", 5),
+        (r#""tokens":{"input":5,"cache":[]}"#, "the tokens of the cache of a reply are no figures", 5),
+        (r#""tokens":[]"#, "the tokens of a reply are no figures", 0),
+        (r#""tokens":{"input":5},"cost":"x""#, "cost of a reply is not a number", 5),
+    ] {
+        let data = format!(r#"{{"role":"assistant","type":"step-finish",{figures}}}"#);
+        for table in ["message", "part"] {
+            let row = format!(r#"{{"table":"{table}","row":{{"id":"m","message_id":"n","data":{data}}}}}"#);
+            assert_eq!(read_badly(&row), (wrong.to_owned(), input), "{row}");
+        }
+    }
+}

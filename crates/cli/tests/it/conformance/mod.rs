@@ -1,6 +1,7 @@
 //! The invariants, for every agent and every dialect. What they are is said in the test kit, where they are checked;
 //! here are the streams that they are checked on.
 
+mod deep;
 mod garbage;
 mod logs;
 mod recorded;
