@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::Library;
 use crate::{
     LogsError,
-    index::{Index, checked, is_damaged},
+    index::{Index, block::Block, checked, is_damaged},
 };
 
 /// How the index is.
@@ -39,7 +39,11 @@ impl Library {
     pub fn health(&self) -> Result<Health, LogsError> {
         let index = self.index();
         let (logs, gone) = counts(&index.connection).map_err(|error| index.error(error))?;
-        let problem = checked(&index.connection).unwrap_or_else(|error| Some(error.to_string()));
+        let problem = checked(&index.connection).and_then(|problem| match problem {
+            None => damaged_text(&index.connection),
+            found => Ok(found),
+        });
+        let problem = problem.unwrap_or_else(|error| Some(error.to_string()));
         Ok(Health { bytes: size(&index.path), path: index.path.clone(), logs: Some(logs), gone: Some(gone), problem })
     }
 
@@ -81,6 +85,18 @@ impl Library {
         let index = self.index();
         index.read_again().map_err(|error| index.error(error))
     }
+}
+
+/// SQLite sees that its pages belong together, and not what is in them.
+fn damaged_text(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let mut rows = connection.prepare_cached("SELECT passages FROM text")?;
+    let mut rows = rows.query([])?;
+    let (mut all, mut damaged) = (0_u64, 0_u64);
+    while let Some(row) = rows.next()? {
+        all += 1;
+        damaged += u64::from(row.get_ref(0)?.as_blob().ok().and_then(Block::read).is_none());
+    }
+    Ok((damaged > 0).then(|| format!("{damaged} of {all} blocks of text cannot be read")))
 }
 
 /// How large a database is, with what is not yet written into it.

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use switchboard_logs::{Library, Setup};
 use switchboard_testkit::corpus::agents::claude;
 
-use crate::place::Place;
+use crate::place::{Place, refresh, said};
 
 fn open(place: &Place) -> Result<Library, switchboard_logs::LogsError> {
     Library::open(Setup { data: place.data(), homes: Vec::new(), alone: false, keep: false, own: None })
@@ -29,6 +29,21 @@ fn a_damaged_index_is_named_put_aside_and_made_anew() {
         assert_eq!(fs::read(aside).unwrap(), damaged);
         assert_eq!(place.afresh().all, truth.all);
     }
+}
+
+#[test]
+fn text_that_is_damaged_is_told_of_and_read_anew() {
+    let (place, _) = Place::with(|corpus| claude::session(corpus, claude::Case::Repeated, 1, 60_000));
+    let (library, _) = place.current();
+    assert_eq!(library.health().unwrap().problem, None);
+    let index = rusqlite::Connection::open(place.data().join("logs.db")).unwrap();
+    index.execute("UPDATE text SET passages = zeroblob(length(passages))", []).unwrap();
+    let problem = library.health().unwrap().problem.unwrap();
+    assert!(problem.contains("blocks of text"), "{problem}");
+    library.rebuild().unwrap();
+    refresh(&library);
+    assert_eq!(library.health().unwrap().problem, None);
+    assert_eq!(said(&library), place.afresh());
 }
 
 #[test]

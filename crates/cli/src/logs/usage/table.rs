@@ -79,8 +79,8 @@ struct Lines<'a> {
     title: String,
     lines: Vec<Line<'a>>,
     columns: Vec<&'static Column>,
-    /// What the last column says.
-    last: &'static str,
+    /// The last column says what sessions are about; else, which models were used.
+    titled: bool,
     with_models: bool,
 }
 
@@ -123,8 +123,9 @@ impl<'a> Lines<'a> {
         let is_tool = question.by == By::Tool;
         let columns = COLUMNS.iter().filter(|column| is_tool || column.title != CALLS.title).collect();
         let with_models = question.by != By::Model && !question.breakdown;
-        let last = if question.by == By::Session { "TITLE" } else { "MODELS" };
-        Self { title: question.by.name().to_uppercase(), lines, columns, last, with_models }
+        // Who has only counted does not know what sessions are about.
+        let titled = usage.rows.iter().any(|row| row.title.is_some());
+        Self { title: question.by.name().to_uppercase(), lines, columns, titled, with_models }
     }
 
     /// The first shape that fits.
@@ -161,11 +162,15 @@ impl<'a> Lines<'a> {
         let columns: Vec<&&Column> = self.columns.iter().filter(|column| shape.step < column.goes).collect();
         let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
         let has_models = self.with_models && shape.models > 0;
-        let models = if has_models { self.last } else { "" };
+        let models = match has_models {
+            true if self.titled => "TITLE",
+            true => "MODELS",
+            false => "",
+        };
         let mut text = shape.line(&self.title, &titles, (models, DIM), DIM, colour);
         for line in &self.lines {
             let cells: Vec<String> = columns.iter().map(|column| line.cell(column, shape.digits)).collect();
-            let models = if has_models { line.models(shape.models) } else { String::new() };
+            let models = if has_models { line.last(self.titled, shape.models) } else { String::new() };
             text.push_str(&shape.line(&line.key, &cells, (&models, DIM), line.style, colour));
         }
         text
@@ -180,10 +185,12 @@ impl Line<'_> {
         }
     }
 
-    fn models(&self, room: usize) -> String {
+    fn last(&self, titled: bool, room: usize) -> String {
         match self.of {
             Of::Row(row) if self.style != BOLD => {
-                clip(&clean::line(row.title.as_ref().unwrap_or(&row.models.join(", "))), room)
+                let models = || row.models.join(", ");
+                let text = if titled { row.title.clone().unwrap_or_default() } else { models() };
+                clip(&clean::line(&text), room)
             }
             // Those of all rows say nothing about any.
             _ => String::new(),
