@@ -223,7 +223,7 @@ impl Engine {
         let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
         let number = continued.as_ref().map_or(1, |past| past.runs + 1);
         let run = running.map(|running| {
-            prepared.confined(&running.confined);
+            running.sandbox.iter().for_each(|report| prepared.note_sandbox(report));
             let run = self.record_of(number, &running);
             link.attach(running);
             run

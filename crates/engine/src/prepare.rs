@@ -118,17 +118,14 @@ impl Prepared {
             writable.push(cwd.to_owned());
             writable.extend(request.config.writable_roots.iter().flatten().map(PathBuf::from));
         }
-        Confinement { writable, best_effort: request.sandbox_best_effort }
+        Confinement { writable, best_effort: request.sandbox_best_effort, ..Confinement::default() }
     }
 
-    /// Says so if the sandbox is not what was asked for.
-    pub fn confined(&mut self, confined: &supervise::Confined) {
-        let missing = match confined {
-            supervise::Confined::Free | supervise::Confined::Full => return,
-            supervise::Confined::Partial => "this kernel cannot guard all ways of writing",
-            supervise::Confined::Unavailable => "this kernel has no Landlock, so nothing is enforced",
-        };
-        self.remarks.push(format!("the sandbox is weaker than asked for: {missing}"));
+    /// Adds a remark about each feature that the sandbox lacks.
+    pub fn note_sandbox(&mut self, report: &supervise::SandboxReport) {
+        for (feature, reason) in &report.missing {
+            self.remarks.push(format!("the sandbox is weaker than asked for: {feature} is not available: {reason}"));
+        }
     }
 }
 

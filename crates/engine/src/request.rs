@@ -145,7 +145,7 @@ pub enum StartError {
     #[error("session {0} is running")]
     Running(Id),
     /// The process could not be started.
-    #[error("{}{}", .0, with_hint(.0.hint().map(str::to_owned)))]
+    #[error("{}{}", .0, with_hint(.0.hint()))]
     Launch(#[from] supervise::StartError),
     /// The files of the session could not be made.
     #[error("cannot prepare {}: {cause}", .path.display())]

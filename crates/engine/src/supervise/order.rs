@@ -1,5 +1,5 @@
-//! The order that goes to `__exec`, and what it answers. Strings end with a zero byte, as they do for the kernel: they
-//! need not be UTF-8, and nothing has to be escaped.
+//! The order that goes to `__exec`, and its answers. Strings end with a zero byte, as they do for the kernel: they need
+//! not be UTF-8, and nothing has to be escaped.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,18 +8,21 @@ use std::{
     path::PathBuf,
 };
 
-use super::spec::{Confinement, SESSION_VARIABLE, Spec};
+use super::{
+    sandbox::{SandboxFeature, SandboxReport},
+    spec::{Confinement, DirectoryView, SESSION_VARIABLE, Spec},
+};
 
-/// What `__exec` is to become. Its standard input comes apart.
+/// What `__exec` becomes. Its standard input is sent separately.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// The folder to start in.
+    /// The directory to start in.
     pub cwd: PathBuf,
-    /// Where it may write.
+    /// The sandbox around it.
     pub confine: Option<Confinement>,
 }
 
@@ -52,7 +55,16 @@ pub fn encode(spec: &Spec) -> Result<Vec<u8>, Unsayable> {
     put(b'c', "the working directory", &[spec.cwd.as_os_str()])?;
     if let Some(confine) = &spec.confine {
         put(if confine.best_effort { b'b' } else { b'h' }, "", &[])?;
-        confine.writable.iter().try_for_each(|path| put(b'w', "a writable folder", &[path.as_os_str()]))?;
+        let paths = [(b'w', &confine.writable), (b'p', &confine.protected), (b'x', &confine.hidden)];
+        for (tag, path) in paths.into_iter().flat_map(|(tag, paths)| paths.iter().map(move |path| (tag, path))) {
+            put(tag, "a path of the sandbox", &[path.as_os_str()])?;
+        }
+        for view in &confine.views {
+            put(b'v', "a directory of the agent", &[view.path.as_os_str()])?;
+            put(b'V', "a directory of the session", &[view.base.as_os_str()])?;
+            view.writable.iter().try_for_each(|name| put(b'n', "a file of the agent", &[name]))?;
+            view.read_only.iter().try_for_each(|name| put(b'r', "a file of the agent", &[name]))?;
+        }
     }
     Ok(bytes)
 }
@@ -71,24 +83,24 @@ pub fn decode(bytes: &[u8]) -> Option<Order> {
             }
             b'c' => order.cwd = text(value).into(),
             b'b' | b'h' => order.confine.get_or_insert_default().best_effort = *tag == b'b',
-            b'w' => order.confine.get_or_insert_default().writable.push(text(value).into()),
-            _ => return None,
+            _ => decode_confinement(order.confine.get_or_insert_default(), *tag, text(value))?,
         }
     }
     Some(order)
 }
 
-/// What came of a confinement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confined {
-    /// None was asked for.
-    Free,
-    /// All of it is enforced.
-    Full,
-    /// Best effort on an old kernel: files can be truncated, or nothing can be moved between folders.
-    Partial,
-    /// Best effort on a kernel without Landlock: nothing is enforced.
-    Unavailable,
+fn decode_confinement(confine: &mut Confinement, tag: u8, value: OsString) -> Option<()> {
+    match tag {
+        b'w' => confine.writable.push(value.into()),
+        b'p' => confine.protected.push(value.into()),
+        b'x' => confine.hidden.push(value.into()),
+        b'v' => confine.views.push(DirectoryView { path: value.into(), ..DirectoryView::default() }),
+        b'V' => confine.views.last_mut()?.base = value.into(),
+        b'n' => confine.views.last_mut()?.writable.push(value),
+        b'r' => confine.views.last_mut()?.read_only.push(value),
+        _ => return None,
+    }
+    Some(())
 }
 
 /// Where a start failed.
@@ -104,23 +116,18 @@ pub enum Stage {
     Program,
 }
 
-/// What `__exec` answers, a line each. The channel closes when the agent runs.
+/// An answer of `__exec` or `__init`, one per line. The channel closes when the agent runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The confinement stands.
-    Confined(Confined),
+    /// A feature of the sandbox is in force.
+    Enforced(SandboxFeature),
+    /// A feature of the sandbox is missing, and the reason.
+    Missing(SandboxFeature, String),
     /// The next step is the agent itself.
     Ready,
     /// It will not be: the stage, the system's error number or 0, and what else there is to say.
     Failed(Stage, i32, String),
 }
-
-const CONFINED: &[(&str, Confined)] = &[
-    ("free", Confined::Free),
-    ("full", Confined::Full),
-    ("partial", Confined::Partial),
-    ("unavailable", Confined::Unavailable),
-];
 
 const STAGES: &[(&str, Stage)] = &[
     ("order", Stage::Order),
@@ -138,6 +145,12 @@ fn value<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
 }
 
 impl Answer {
+    /// The answers that a report means.
+    pub fn of_report(report: &SandboxReport) -> impl Iterator<Item = Self> {
+        let missing = report.missing.iter().map(|(feature, reason)| Self::Missing(*feature, reason.clone()));
+        report.enforced.iter().copied().map(Self::Enforced).chain(missing)
+    }
+
     /// A failure that the system explains.
     pub fn failed(stage: Stage, error: &io::Error) -> Self {
         Self::Failed(stage, error.raw_os_error().unwrap_or_default(), error.to_string())
@@ -146,7 +159,8 @@ impl Answer {
     /// As a line.
     pub fn line(&self) -> String {
         match self {
-            Self::Confined(confined) => format!("confined {}\n", name(CONFINED, confined)),
+            Self::Enforced(feature) => format!("enforced {feature}\n"),
+            Self::Missing(feature, reason) => format!("missing {feature} {}\n", reason.replace('\n', " ")),
             Self::Ready => "ready\n".to_owned(),
             Self::Failed(stage, errno, text) => {
                 format!("failed {} {errno} {}\n", name(STAGES, stage), text.replace('\n', " "))
@@ -158,7 +172,11 @@ impl Answer {
     pub fn parse(line: &str) -> Option<Self> {
         match line.split_once(' ') {
             None => (line == "ready").then_some(Self::Ready),
-            Some(("confined", confined)) => value(CONFINED, confined).map(Self::Confined),
+            Some(("enforced", feature)) => SandboxFeature::from_name(feature).map(Self::Enforced),
+            Some(("missing", rest)) => {
+                let (feature, reason) = rest.split_once(' ')?;
+                Some(Self::Missing(SandboxFeature::from_name(feature)?, reason.to_owned()))
+            }
             Some(("failed", rest)) => {
                 let mut parts = rest.splitn(3, ' ');
                 let (stage, errno) = (value(STAGES, parts.next()?)?, parts.next()?.parse().ok()?);
@@ -176,8 +194,8 @@ mod tests {
         os::unix::ffi::OsStrExt as _,
     };
 
-    use super::{Answer, CONFINED, Order, STAGES, Unsayable, decode, encode};
-    use crate::supervise::{Confinement, Input, Spec};
+    use super::{Answer, Order, STAGES, SandboxFeature, Unsayable, decode, encode};
+    use crate::supervise::{Confinement, DirectoryView, Input, Spec};
 
     fn spec() -> Spec {
         let strange = OsStr::from_bytes(b"\xff=\n\"").to_owned();
@@ -186,7 +204,18 @@ mod tests {
             env: vec![("EMPTY".into(), "".into()), ("ODD".into(), strange.clone())],
             cwd: strange.into(),
             stdin: Input::Closed,
-            confine: Some(Confinement { writable: vec!["/a b".into()], best_effort: true }),
+            confine: Some(Confinement {
+                writable: vec!["/a b".into()],
+                protected: vec!["/a b/.git/hooks".into()],
+                hidden: vec!["/run/user".into(), "/token".into()],
+                views: vec![DirectoryView {
+                    path: "/home/.agent".into(),
+                    base: "/private/state".into(),
+                    writable: vec!["sessions".into()],
+                    read_only: vec!["settings.json".into()],
+                }],
+                best_effort: true,
+            }),
             session: "s-1".to_owned(),
         }
     }
@@ -212,9 +241,10 @@ mod tests {
 
     #[test]
     fn answers_are_understood() {
-        let confined = CONFINED.iter().map(|(_, confined)| Answer::Confined(*confined));
+        let enforced = SandboxFeature::ALL.iter().map(|feature| Answer::Enforced(*feature));
+        let missing = SandboxFeature::ALL.iter().map(|feature| Answer::Missing(*feature, "not allowed".to_owned()));
         let failed = STAGES.iter().map(|(_, stage)| Answer::Failed(*stage, 2, "no such file".to_owned()));
-        for answer in confined.chain(failed).chain([Answer::Ready]) {
+        for answer in enforced.chain(missing).chain(failed).chain([Answer::Ready]) {
             assert_eq!(Answer::parse(answer.line().trim_end()), Some(answer));
         }
         assert_eq!(Answer::parse("failed program 2"), None);

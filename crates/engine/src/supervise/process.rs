@@ -7,7 +7,10 @@ use std::{
     os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
 };
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal},
+};
 
 use super::spec::SESSION_VARIABLE;
 
@@ -57,14 +60,17 @@ impl Stat {
 }
 
 impl Process {
+    /// A handle that becomes readable when the process ends.
+    pub fn open(self, flags: PidfdFlags) -> io::Result<OwnedFd> {
+        let gone = || io::Error::from(Errno::SRCH);
+        let handle = pidfd_open(to_pid(self.pid).ok_or_else(gone)?, flags)?;
+        // The handle is of the process that has the pid now. If that is ours, it stays ours.
+        if start_time(self.pid) == Some(self.start_time) { Ok(handle) } else { Err(gone()) }
+    }
+
     /// Sends it a signal, and never to another that got its pid. Gives a handle that becomes readable when it ends.
     pub fn kill(self, signal: Signal) -> io::Result<OwnedFd> {
-        let gone = || io::Error::from(rustix::io::Errno::SRCH);
-        let handle = pidfd_open(to_pid(self.pid).ok_or_else(gone)?, PidfdFlags::empty())?;
-        // The handle is of whoever has the pid now. If that is our process, it stays our process.
-        if start_time(self.pid) != Some(self.start_time) {
-            return Err(gone());
-        }
+        let handle = self.open(PidfdFlags::empty())?;
         pidfd_send_signal(&handle, signal)?;
         Ok(handle)
     }
@@ -77,6 +83,15 @@ impl Process {
         let mark = format!("{SESSION_VARIABLE}={session}");
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    }
+}
+
+/// Sends a signal to the process group of a process; to the process alone as long as it leads none. Never to another
+/// that got its pid.
+pub fn signal_group(process: Process, signal: Signal) {
+    let Some(pid) = to_pid(process.pid).filter(|_| start_time(process.pid) == Some(process.start_time)) else { return };
+    if kill_process_group(pid, signal) == Err(Errno::SRCH) {
+        kill_process(pid, signal).ok();
     }
 }
 

@@ -2,21 +2,21 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-/// The variable that marks every process of a session, so that what a crash left behind can be found.
+/// The variable that marks every process of a session, so that leftovers of a crash can be found.
 pub const SESSION_VARIABLE: &str = "SWITCHBOARD_SESSION";
 
 /// An agent's process, as it is to be started.
 #[derive(Clone)]
 pub struct Spec {
-    /// The program and its arguments. A program without a `/` is looked for on the `PATH` of `env`.
+    /// The program and its arguments. A program without a `/` is looked up on the `PATH` of `env`.
     pub argv: Vec<OsString>,
     /// The whole environment. Only [`SESSION_VARIABLE`] is added to it.
     pub env: Vec<(OsString, OsString)>,
-    /// The folder it starts in.
+    /// The directory it starts in.
     pub cwd: PathBuf,
     /// Whether we will write to it.
     pub stdin: Input,
-    /// Where it may write; nothing means everywhere.
+    /// The sandbox around it; `None` runs it with all rights of the user.
     pub confine: Option<Confinement>,
     /// The session it belongs to: the value of [`SESSION_VARIABLE`].
     pub session: String,
@@ -42,13 +42,34 @@ pub enum Input {
     Closed,
 }
 
-/// Where a process and all its descendants may write. They may read everything.
+/// The sandbox around a process and all its descendants. They read everything that is not hidden, and write only where
+/// it is allowed. All paths are absolute and without symbolic links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// Folders, and single files, that must exist. The usual devices are added.
+    /// Directories and files that may be written. They must exist.
     pub writable: Vec<PathBuf>,
-    /// Start also where the kernel cannot enforce all of it. [`Running`](super::Running) says what came of it.
+    /// Files and directories below writable ones that stay as they are. Missing ones are skipped.
+    pub protected: Vec<PathBuf>,
+    /// Files and directories that appear empty. Missing ones are skipped.
+    pub hidden: Vec<PathBuf>,
+    /// Directories of which the agent gets a view of its own.
+    pub views: Vec<DirectoryView>,
+    /// Start even if the kernel cannot enforce all of it. [`Running`](super::Running) reports what is missing.
     pub best_effort: bool,
+}
+
+/// A directory that the agent sees with the same entries, of which only some are writable. New entries that it creates
+/// land in `base` and not in the directory itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DirectoryView {
+    /// The directory.
+    pub path: PathBuf,
+    /// A directory with a placeholder for each entry, which takes the place of `path`.
+    pub base: PathBuf,
+    /// Names of entries that are the real ones and writable. They exist.
+    pub writable: Vec<OsString>,
+    /// Names of entries that are the real ones and read-only. They exist.
+    pub read_only: Vec<OsString>,
 }
 
 #[cfg(test)]

@@ -7,28 +7,28 @@ use std::{
         unix::{net::UnixStream as Socket, process::CommandExt as _},
     },
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::Command,
+    sync::atomic::AtomicU64,
 };
 
 use rustix::io::Errno;
 use thiserror::Error;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{
-        UnixStream,
-        unix::{OwnedReadHalf, pipe},
-    },
-    sync::watch,
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{UnixStream, unix::pipe},
+    sync::{oneshot, watch},
     task,
 };
 
 use super::{
-    control::{Control, Exit, Running, State},
+    control::{Control, Running, State},
     handover, hidden,
-    order::{self, Answer, Confined, Stage},
+    order::{self, Answer, Stage},
+    orphans::StartedChild,
+    process::{Process, start_time},
+    sandbox::{SandboxReport, refusal_hint},
     spec::{Input, SESSION_VARIABLE, Spec},
-    sweep::sweep,
-    wire::Report,
+    watcher,
 };
 
 /// How much an agent may have said that we have not read.
@@ -83,20 +83,16 @@ pub enum StartError {
 
 impl StartError {
     /// What a person can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NotFound { .. } => Some("install it, or check PATH"),
-            Self::NotExecutable { .. } => {
-                Some("check that it is a program, and that you may run it: chmod +x makes it one")
-            }
-            Self::TooLong { .. } => Some("an argument may have 128 KiB; give a long prompt on standard input"),
-            Self::Directory { .. } => Some("name a folder that exists and that you may enter"),
-            Self::Confinement { .. } => {
-                Some("run on Linux 6.2 or newer with Landlock enabled, or accept a weaker sandbox with best effort")
-            }
-            Self::Invalid(_) => None,
-            Self::Supervisor(_) => Some("check the limits on processes and open files"),
-        }
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotFound { .. } => "install it, or check PATH".to_owned(),
+            Self::NotExecutable { .. } => "check that it is a program and executable (chmod +x)".to_owned(),
+            Self::TooLong { .. } => "an argument may have 128 KiB; give a long prompt on standard input".to_owned(),
+            Self::Directory { .. } => "name a directory that exists and that you may enter".to_owned(),
+            Self::Confinement { cause, .. } => refusal_hint(cause),
+            Self::Invalid(_) => return None,
+            Self::Supervisor(_) => "check the limits on processes and open files".to_owned(),
+        })
     }
 }
 
@@ -117,15 +113,18 @@ pub async fn start(exe: &Path, spec: Spec) -> Result<Running, StartError> {
     handover::send(&orders, agents_stdin.as_ref())?;
     drop(agents_stdin);
     let outputs = [agents_stdout.into(), agents_stderr.into()];
-    let supervisor = supervisor(exe, &spec.session, supervisors, outputs)?;
+    let supervisor = supervisor(exe, &spec, supervisors, outputs)?;
+    let pid = supervisor.pid();
+    let process = Process { pid, start_time: start_time(pid).unwrap_or_default() };
     let (reports, channel) = asynchronous(control)?.into_split();
     let (news, state) = watch::channel(State::default());
-    task::spawn(watch(reports, supervisor, spec.session.clone(), news));
-    let mut control = Control { channel, state };
-    match give(asynchronous(orders)?, &order).await.and_then(|said| confined(&said, &spec)) {
-        Ok(confined) => Ok(Running {
+    let (hold, released) = oneshot::channel();
+    task::spawn(watcher::watch(reports, supervisor, process, spec.session.clone(), news, released));
+    let mut control = Control { channel, supervisor: process, state, sent: AtomicU64::new(0), _hold: hold };
+    match give(asynchronous(orders)?, &order).await.and_then(|answers| sandbox_report(&answers, &spec)) {
+        Ok(report) => Ok(Running {
             agent: agent(&mut control).await?,
-            confined,
+            sandbox: spec.confine.is_some().then_some(report),
             stdin,
             stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
             stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
@@ -166,19 +165,20 @@ fn input(kind: Input) -> io::Result<(Option<pipe::Sender>, Option<OwnedFd>)> {
 
 /// In a process group of its own, so that Ctrl-C on our terminal leaves the decision to us.
 #[expect(clippy::disallowed_methods, reason = "this is where processes are started")]
-fn supervisor(exe: &Path, session: &str, control: Socket, outputs: [OwnedFd; 2]) -> io::Result<Child> {
+fn supervisor(exe: &Path, spec: &Spec, control: Socket, outputs: [OwnedFd; 2]) -> io::Result<StartedChild> {
     let [stdout, stderr] = outputs;
     let mut command = Command::new(exe);
-    command.arg0("switchboard").args([hidden::SUPERVISE, session]).env_clear().env(SESSION_VARIABLE, session);
-    command.current_dir("/").process_group(0);
-    command.stdin(OwnedFd::from(control)).stdout(stdout).stderr(stderr).spawn()
+    command.arg0("switchboard").args([hidden::SUPERVISE, &spec.session]).args(spec.confine.as_ref().map(|_| "confined"));
+    command.env_clear().env(SESSION_VARIABLE, &spec.session).current_dir("/").process_group(0);
+    command.stdin(OwnedFd::from(control)).stdout(stdout).stderr(stderr);
+    StartedChild::spawn(&mut command)
 }
 
 /// Gives the order, and takes the answers until the agent runs or will not.
 async fn give(mut orders: UnixStream, order: &[u8]) -> Result<String, StartError> {
     let (mut answers, mut channel) = orders.split();
     let give = async {
-        // Who does not take the order has said why, or is dead.
+        // A process that does not take the order has answered with the reason, or is dead.
         drop(channel.write_all(order).await);
         drop(channel.shutdown().await);
     };
@@ -188,17 +188,18 @@ async fn give(mut orders: UnixStream, order: &[u8]) -> Result<String, StartError
     Ok(said)
 }
 
-/// What the answers mean.
-fn confined(said: &str, spec: &Spec) -> Result<Confined, StartError> {
-    let (mut confined, mut ready) = (Confined::Free, false);
-    for answer in said.lines().filter_map(Answer::parse) {
+/// The sandbox that the answers report.
+fn sandbox_report(answers: &str, spec: &Spec) -> Result<SandboxReport, StartError> {
+    let (mut report, mut ready) = (SandboxReport::default(), false);
+    for answer in answers.lines().filter_map(Answer::parse) {
         match answer {
-            Answer::Confined(what) => confined = what,
+            Answer::Enforced(feature) => report.enforce(feature),
+            Answer::Missing(feature, reason) => report.miss(feature, reason),
             Answer::Ready => ready = true,
             Answer::Failed(stage, errno, text) => return Err(failure(stage, errno, text, spec)),
         }
     }
-    if ready { Ok(confined) } else { Err(lost()) }
+    if ready { Ok(report) } else { Err(lost()) }
 }
 
 fn lost() -> StartError {
@@ -219,35 +220,7 @@ fn failure(stage: Stage, errno: i32, cause: String, spec: &Spec) -> StartError {
 }
 
 /// The agent's process, which the supervisor has reported before the agent could run.
-async fn agent(control: &mut Control) -> Result<super::Process, StartError> {
+async fn agent(control: &mut Control) -> Result<Process, StartError> {
     let known = control.state.wait_for(|state| state.agent.is_some() || state.gone.is_some()).await;
     known.ok().and_then(|state| state.agent).ok_or_else(lost)
-}
-
-/// Hears the supervisor until it ends, and makes sure that nothing is left.
-async fn watch(reports: OwnedReadHalf, supervisor: Child, session: String, news: watch::Sender<State>) {
-    let mut lines = BufReader::new(reports).lines();
-    let mut left = None;
-    while let Ok(Some(line)) = lines.next_line().await {
-        match Report::parse(&line) {
-            Some(Report::Started(agent)) => news.send_modify(|state| state.agent = Some(agent)),
-            Some(Report::Exited(exit)) => news.send_modify(|state| state.exit = Some(exit)),
-            Some(Report::Gone(count)) => left = Some(count),
-            None => {}
-        }
-    }
-    // If the supervisor was killed, so is the agent, by its parent-death signal.
-    news.send_modify(|state| state.exit = state.exit.or(Some(Exit::default())));
-    let agent = news.borrow().agent;
-    let bury = move || {
-        reap(supervisor);
-        left.unwrap_or_else(|| sweep(&session, agent.as_slice()).map_or(0, |swept| swept.left.len()))
-    };
-    let left = task::spawn_blocking(bury).await.unwrap_or_default();
-    news.send_modify(|state| state.gone = Some(left));
-}
-
-/// The supervisor has closed its channel: it has ended, or is about to.
-fn reap(mut supervisor: Child) {
-    drop(supervisor.wait());
 }

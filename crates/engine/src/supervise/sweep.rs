@@ -13,7 +13,10 @@ use rustix::{
     process::Signal,
 };
 
-use super::process::{self, Process, Stat};
+use super::{
+    orphans::{is_orphan, reap_orphans},
+    process::{self, Process, Stat},
+};
 
 /// What came of a sweep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,9 +33,9 @@ const LOOKS: usize = 3;
 /// How long a sweep may take. All but hopeless cases take milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Kills every process that carries the mark of a session, the `known` ones as far as they still run, and all that
-/// descends from any of them. A pid that was given to another process since then is left alone, and so are we and
-/// those we descend from.
+/// Kills every process that carries the mark of a session, the `known` ones as far as they still run, every orphan that
+/// came to this process, and all that descends from any of them. A pid that was given to another process since then is
+/// left alone, and so are we and those we descend from.
 pub fn sweep(session: &str, known: &[Process]) -> io::Result<Swept> {
     let mut hunt = Hunt::new(session, known)?;
     loop {
@@ -41,6 +44,7 @@ pub fn sweep(session: &str, known: &[Process]) -> io::Result<Swept> {
         let left = hunt.left()?;
         // Those that are known and still there cannot be killed.
         if hunt.is_late() || left.iter().all(|process| hunt.found.contains_key(process)) {
+            reap_orphans();
             return Ok(hunt.result(left));
         }
     }
@@ -104,8 +108,9 @@ impl<'a> Hunt<'a> {
         Ok(any)
     }
 
-    fn is_root(&self, Stat { process, .. }: Stat) -> bool {
-        let is_ours = || self.known.contains(&process) || self.found.contains_key(&process);
+    fn is_root(&self, stat: Stat) -> bool {
+        let process = stat.process;
+        let is_ours = || self.known.contains(&process) || self.found.contains_key(&process) || is_orphan(stat);
         !self.spared.contains(&process.pid) && (is_ours() || process.is_marked(self.session))
     }
 

@@ -1,13 +1,13 @@
-//! The lines between us and the supervisor. Not the order to start something, which goes past the supervisor.
+//! The lines between us and the supervisor. The order to start an agent is not among them: it goes past the supervisor.
 
 use super::{control::Exit, process::Process};
 
-/// What we tell the supervisor. Closing the channel means: kill everything, now.
+/// A command to the supervisor, which acknowledges each. Closing the channel means: kill everything, now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Send a signal to the agent's process group.
     Signal(i32),
-    /// Ask the group to end, and kill everything after so many milliseconds.
+    /// Ask the group to end, and kill everything after this many milliseconds.
     Stop(u64),
 }
 
@@ -30,14 +30,16 @@ impl Command {
     }
 }
 
-/// What the supervisor tells us. Then it ends, which closes the channel.
+/// A report of the supervisor. After the last one it ends, which closes the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Report {
     /// The process that becomes the agent is there.
     Started(Process),
+    /// A command was carried out.
+    Acknowledged,
     /// The agent has ended.
     Exited(Exit),
-    /// No descendant is left, but for so many that we may not kill.
+    /// No descendant is left, except for this many that we may not kill.
     Gone(usize),
 }
 
@@ -46,6 +48,7 @@ impl Report {
     pub fn line(self) -> String {
         match self {
             Self::Started(agent) => format!("started {} {}\n", agent.pid, agent.start_time),
+            Self::Acknowledged => "acknowledged\n".to_owned(),
             Self::Exited(Exit { code: Some(code), .. }) => format!("exited code {code}\n"),
             Self::Exited(Exit { signal, .. }) => format!("exited signal {}\n", signal.unwrap_or_default()),
             Self::Gone(left) => format!("gone {left}\n"),
@@ -62,6 +65,7 @@ impl Report {
                 ("code", code) => Some(Self::Exited(Exit { code: Some(code), signal: None })),
                 (_, signal) => Some(Self::Exited(Exit { code: None, signal: Some(signal) })),
             },
+            "acknowledged" => Some(Self::Acknowledged),
             "gone" => Some(Self::Gone(word()?.parse().ok()?)),
             _ => None,
         }
@@ -79,7 +83,7 @@ mod tests {
         }
         let ends = [Exit { code: Some(3), signal: None }, Exit { code: None, signal: Some(9) }].map(Report::Exited);
         let start = Report::Started(Process { pid: 77, start_time: 4242 });
-        for report in [start, Report::Gone(2)].into_iter().chain(ends) {
+        for report in [start, Report::Acknowledged, Report::Gone(2)].into_iter().chain(ends) {
             assert_eq!(Report::parse(report.line().trim_end()), Some(report));
         }
     }

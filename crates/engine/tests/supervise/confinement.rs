@@ -8,9 +8,9 @@ use std::{
 };
 
 use seccompiler::{SeccompAction, SeccompFilter, apply_filter};
-use switchboard_engine::supervise::{Confined, Confinement, NoConfinement, Spec, StartError, confinement_available};
+use switchboard_engine::supervise::{Confinement, SandboxFeature, Spec, StartError, probe};
 
-use crate::stage::{Folder, confined, play, spec, try_play};
+use crate::stage::{FAKE, Folder, confined, play, spec, try_play};
 
 /// Ways to change what is in a folder. It has a file `old`, an empty folder `empty` and nothing else.
 fn attempts(folder: &Path, outside: &Path) -> Vec<String> {
@@ -96,7 +96,7 @@ async fn nothing_changes_where_an_agent_may_not_write() {
     }
     assert_eq!(content(&workspace), before);
     // It is refused, and not only because something before it was.
-    let denied = |outcome: &&String| *outcome == "PermissionDenied" || *outcome == "CrossesDevices";
+    let denied = |outcome: &&String| *outcome == "ReadOnlyFilesystem" || *outcome == "CrossesDevices";
     assert!(outcomes.iter().take(refused).filter(denied).count() >= refused - 1, "{outcomes:?}");
 }
 
@@ -127,7 +127,7 @@ async fn what_the_agent_starts_is_confined_too() {
     let mut agent = play(&confined(&["parent-of", "parent-of", "writes", &attempt], &[])).await;
     let mut lines = vec![agent.line().await.unwrap(), agent.line().await.unwrap(), agent.line().await.unwrap()];
     lines.retain(|line| line.starts_with("create:"));
-    assert_eq!(lines, [format!("{attempt} PermissionDenied")]);
+    assert_eq!(lines, [format!("{attempt} ReadOnlyFilesystem")]);
 }
 
 #[tokio::test]
@@ -144,19 +144,21 @@ async fn all_is_read_and_devices_and_single_files_are_written() {
         format!("append:{}", other.display()),
     ];
     let outcomes = outcomes(&tries, &[&own]).await;
-    assert_eq!(outcomes, ["done", "done", "done", "done", "done", "done", "PermissionDenied"]);
+    assert_eq!(outcomes, ["done", "done", "done", "done", "done", "done", "ReadOnlyFilesystem"]);
 }
 
 #[tokio::test]
-async fn what_came_of_it_is_told() {
+async fn the_features_in_force_are_reported() {
     let running = try_play(&spec(&["exit", "0"])).await.unwrap();
-    assert_eq!(running.confined, Confined::Free);
+    assert_eq!(running.sandbox, None);
     for best_effort in [false, true] {
         let confine = Some(Confinement { best_effort, ..Confinement::default() });
         let running = try_play(&Spec { confine, ..spec(&["exit", "0"]) }).await.unwrap();
-        assert_eq!(running.confined, Confined::Full);
+        let mut report = running.sandbox.unwrap();
+        report.enforced.sort();
+        assert_eq!((report.enforced.as_slice(), report.missing.as_slice()), (SandboxFeature::ALL, [].as_slice()));
     }
-    assert_eq!(confinement_available(), Ok(()));
+    assert_eq!(probe(Path::new(FAKE)).await.unwrap().missing, []);
 }
 
 /// Makes the kernel deny, for this thread and all that it starts, that it knows Landlock.
@@ -172,18 +174,17 @@ fn forget_landlock() {
 }
 
 async fn without_landlock() {
-    assert_eq!(confinement_available(), Err(NoConfinement::Missing));
+    let missing = probe(Path::new(FAKE)).await.unwrap().missing;
+    assert!(missing.iter().any(|(feature, _)| *feature == SandboxFeature::LandlockFiles), "{missing:?}");
     let error = try_play(&confined(&["exit", "0"], &[])).await.unwrap_err();
     assert!(matches!(error, StartError::Confinement { .. }), "{error:?}");
     assert!(error.to_string().ends_with("this kernel has no Landlock, or it is not enabled"), "{error}");
-    assert!(error.hint().unwrap().contains("best effort"));
+    assert!(error.hint().unwrap().contains("--sandbox-best-effort"));
     let folder = Folder::new();
     let attempt = format!("create:{}", folder.0.join("new").display());
-    let confine = Some(Confinement { writable: Vec::new(), best_effort: true });
-    let running = try_play(&Spec { confine, ..spec(&["writes", &attempt]) }).await.unwrap();
-    assert_eq!(running.confined, Confined::Unavailable);
-    assert_eq!(running.control.exit().await.code, Some(0));
-    assert!(folder.0.join("new").exists());
+    let confine = Some(Confinement { best_effort: true, ..Confinement::default() });
+    let mut agent = play(&Spec { confine, ..spec(&["writes", &attempt]) }).await;
+    assert_eq!(agent.rest().await, [format!("{attempt} ReadOnlyFilesystem")], "the mounts still hold");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn spec(role: &[&str]) -> Spec {
 /// The fake agent in a role, confined.
 pub fn confined(role: &[&str], writable: &[&Path]) -> Spec {
     let writable = writable.iter().map(|path| path.to_path_buf()).collect();
-    Spec { confine: Some(Confinement { writable, best_effort: false }), ..spec(role) }
+    Spec { confine: Some(Confinement { writable, ..Confinement::default() }), ..spec(role) }
 }
 
 /// Starts it.

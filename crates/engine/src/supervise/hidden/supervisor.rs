@@ -2,7 +2,7 @@
 //! hears us on its standard input, and waits in `poll` otherwise.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{self, Read as _, Write as _},
     os::{
@@ -28,10 +28,11 @@ use super::{
         control::Exit,
         handover,
         process::{Process, from_pid, start_time, to_pid},
+        sandbox::namespaces,
         spec::SESSION_VARIABLE,
         wire::{Command, Report},
     },
-    EXEC, family,
+    EXEC, INIT, family, init,
 };
 
 /// Signals that would end us. What they mean for a session is decided by the engine.
@@ -44,8 +45,8 @@ const ROUNDS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Supervises one agent to its end.
-pub fn run(session: OsString) -> ExitCode {
-    match Supervisor::start(session) {
+pub fn run(session: OsString, is_confined: bool) -> ExitCode {
+    match Supervisor::start(&session, is_confined) {
         Ok(mut supervisor) => {
             supervisor.watch();
             supervisor.bury();
@@ -61,7 +62,10 @@ struct Supervisor {
     /// Readable when a signal has come.
     signals: UnixStream,
     heard: Vec<u8>,
+    /// The agent, or the first process of its PID namespace.
     agent: Pid,
+    /// Where the first process of a PID namespace reports the agent's end.
+    init: Option<UnixStream>,
     /// The agent's end was reported.
     reported: bool,
     /// When to kill, after a polite request.
@@ -69,19 +73,19 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn start(session: OsString) -> io::Result<Self> {
+    fn start(session: &OsStr, is_confined: bool) -> io::Result<Self> {
         let signals = signals()?;
         set_child_subreaper(Some(getpid()))?;
         let control = UnixStream::from(fcntl_dupfd_cloexec(stdin(), 3)?);
         let order = handover::receive(&control)?.ok_or(io::ErrorKind::InvalidData)?;
-        let agent = spawn(order, session)?;
-        // Else nobody would see the end of the agent's output.
+        let (agent, init) = start_agent(order, session, is_confined)?;
+        // Otherwise the agent's output would have no end.
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         dup2_stdin(&nothing)?;
         dup2_stdout(&nothing)?;
         dup2_stderr(&nothing)?;
         control.set_nonblocking(true)?;
-        let mut own = Self { control, signals, heard: Vec::new(), agent, reported: false, deadline: None };
+        let mut own = Self { control, signals, heard: Vec::new(), agent, init, reported: false, deadline: None };
         let pid = from_pid(agent);
         own.report(Report::Started(Process { pid, start_time: start_time(pid).unwrap_or_default() }));
         Ok(own)
@@ -126,6 +130,7 @@ impl Supervisor {
             let line: Vec<u8> = self.heard.drain(..=end).collect();
             if let Some(command) = std::str::from_utf8(&line).ok().and_then(|line| Command::parse(line.trim_end())) {
                 self.obey(command);
+                self.report(Report::Acknowledged);
             }
         }
         true
@@ -164,7 +169,7 @@ impl Supervisor {
             match wait(WaitOptions::NOHANG) {
                 Ok(None) => return true,
                 Ok(Some((pid, status))) if pid == self.agent => {
-                    self.report_exit(exit(status));
+                    self.report_exit(exit_of(status));
                     return false;
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
@@ -209,7 +214,7 @@ impl Supervisor {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(None) => return false,
-                Ok(Some((pid, status))) if pid == self.agent => self.report_exit(exit(status)),
+                Ok(Some((pid, status))) if pid == self.agent => self.report_exit(exit_of(status)),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 // There is no other error.
                 Err(_) => return true,
@@ -230,6 +235,7 @@ impl Supervisor {
 
     fn report_exit(&mut self, exit: Exit) {
         if !std::mem::replace(&mut self.reported, true) {
+            let exit = self.init.take().map_or(exit, agent_exit);
             self.report(Report::Exited(exit));
         }
     }
@@ -250,15 +256,46 @@ fn signals() -> io::Result<UnixStream> {
     Ok(read)
 }
 
-/// Starts the process that becomes the agent, with our own outputs.
+/// Starts the agent below us; a confined one in a PID namespace, if that can be had.
+fn start_agent(order: OwnedFd, session: &OsStr, is_confined: bool) -> io::Result<(Pid, Option<UnixStream>)> {
+    let parent = from_pid(getpid()).to_string();
+    let exec = [OsStr::new(EXEC), OsStr::new(&parent)];
+    if !is_confined {
+        return Ok((spawn(order, session, &exec)?, None));
+    }
+    match namespaces::enter_pid_namespace() {
+        Ok(()) => {
+            let (own, inits) = UnixStream::pair()?;
+            handover::send(&own, Some(&order))?;
+            Ok((spawn(inits.into(), session, &[OsStr::new(INIT)])?, Some(own)))
+        }
+        Err(error) => {
+            let reason = error.to_string();
+            Ok((spawn(order, session, &[exec.as_slice(), &[OsStr::new(&reason)]].concat())?, None))
+        }
+    }
+}
+
+/// Starts a hidden mode with our own outputs.
 #[expect(clippy::disallowed_methods, reason = "this is where the agent's process is started")]
-fn spawn(order: OwnedFd, session: OsString) -> io::Result<Pid> {
+fn spawn(stdin: OwnedFd, session: &OsStr, args: &[&OsStr]) -> io::Result<Pid> {
     let mut command = Program::new("/proc/self/exe");
-    command.arg0("switchboard").args([EXEC, &from_pid(getpid()).to_string()]);
-    let child = command.env_clear().env(SESSION_VARIABLE, session).stdin(order).spawn()?;
+    command.arg0("switchboard").args(args);
+    let child = command.env_clear().env(SESSION_VARIABLE, session).stdin(stdin).spawn()?;
     to_pid(child.id()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn exit(status: WaitStatus) -> Exit {
+/// The agent's end as the first process of its namespace has reported it before it ended itself.
+fn agent_exit(mut init: UnixStream) -> Exit {
+    let mut line = String::new();
+    drop(init.read_to_string(&mut line));
+    match Report::parse(line.trim_end()) {
+        Some(Report::Exited(exit)) => exit,
+        _ => init::killed(),
+    }
+}
+
+/// The end of a process.
+pub fn exit_of(status: WaitStatus) -> Exit {
     Exit { code: status.exit_status(), signal: status.terminating_signal() }
 }

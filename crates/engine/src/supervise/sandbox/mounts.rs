@@ -1,0 +1,282 @@
+//! The mounts of a confined session: everything is read-only but the writable paths, protected paths below those are
+//! read-only again, and processes, devices and terminals are the session's own.
+//!
+//! Paths are opened before anything is mounted, so that a mount never leads to another file than was meant.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs::{self, DirBuilder, File},
+    io,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::{
+            ffi::OsStringExt as _,
+            fs::{DirBuilderExt as _, symlink},
+        },
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat, statvfs},
+    mount::{
+        MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
+    },
+};
+
+use super::{SandboxFeature, SandboxReport, context, namespaces};
+use crate::supervise::spec::{Confinement, DirectoryView};
+
+/// File systems that are not touched: looking at one may hang, or mount something. Landlock still guards them.
+const LEFT_ALONE: &[&str] = &["autofs", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph"];
+
+/// Devices that programs use.
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Enters a mount namespace of its own and arranges it. Notes in `report` what was done.
+///
+/// # Errors
+/// If something cannot be arranged after the first mount has changed. The process must not go on then.
+pub fn arrange(confinement: &Confinement, report: &mut SandboxReport) -> io::Result<()> {
+    if let Err(error) = separate() {
+        // Nothing has changed yet: whether the session can do without is for others to say.
+        report.miss(SandboxFeature::MountNamespace, &error);
+        report.miss(SandboxFeature::OwnDevices, &error);
+        report.miss(SandboxFeature::OwnProc, error);
+        return Ok(());
+    }
+    let sources = Sources::open(confinement)?;
+    make_read_only()?;
+    for (path, source) in &sources.writable {
+        bind_writable(source, path)?;
+    }
+    for view in &sources.views {
+        view.arrange()?;
+    }
+    protect(&sources.protected, &confinement.writable)?;
+    hide(&sources.hidden)?;
+    report.enforce(SandboxFeature::MountNamespace);
+    report.record(SandboxFeature::OwnDevices, own_devices());
+    report.record(SandboxFeature::OwnProc, own_proc());
+    Ok(())
+}
+
+/// From now on nothing that is mounted here is seen elsewhere.
+fn separate() -> io::Result<()> {
+    namespaces::enter_mount_namespace()?;
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .map_err(context("cannot separate the mounts"))
+}
+
+/// Files and directories that were opened by their paths, before any of them was covered by a mount.
+struct Sources {
+    writable: Vec<(PathBuf, OwnedFd)>,
+    protected: Vec<(PathBuf, OwnedFd)>,
+    hidden: Vec<(PathBuf, bool)>,
+    views: Vec<ViewSources>,
+}
+
+impl Sources {
+    fn open(confinement: &Confinement) -> io::Result<Self> {
+        // Parents first: what is mounted on a parent later would cover its child.
+        let sorted: BTreeSet<_> = confinement.writable.iter().collect();
+        let writable = sorted.into_iter().map(|path| Ok((path.clone(), open(path)?))).collect::<io::Result<_>>()?;
+        let sorted: BTreeSet<_> = confinement.protected.iter().collect();
+        let protected = sorted.into_iter().filter_map(|path| Some((path.clone(), open(path).ok()?))).collect();
+        let existing = |path: &PathBuf| Some((path.clone(), fs::symlink_metadata(path).ok()?.is_dir()));
+        let hidden = confinement.hidden.iter().filter_map(existing).collect();
+        let views = confinement.views.iter().map(ViewSources::open).collect::<io::Result<_>>()?;
+        Ok(Self { writable, protected, hidden, views })
+    }
+}
+
+/// A directory of which the agent gets a view, with its entries.
+struct ViewSources {
+    path: PathBuf,
+    base: OwnedFd,
+    entries: Vec<(OsString, OwnedFd, bool)>,
+}
+
+impl ViewSources {
+    fn open(view: &DirectoryView) -> io::Result<Self> {
+        let writable = view.writable.iter().map(|name| (name, true));
+        let read_only = view.read_only.iter().map(|name| (name, false));
+        let entry = |(name, is_writable): (&OsString, bool)| {
+            let source = openat(CWD, view.path.join(name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            Some((name.clone(), source.ok()?, is_writable))
+        };
+        let entries = writable.chain(read_only).filter_map(entry).collect();
+        Ok(Self { path: view.path.clone(), base: open(&view.base)?, entries })
+    }
+
+    fn arrange(&self) -> io::Result<()> {
+        bind_writable(&self.base, &self.path)?;
+        for (name, source, is_writable) in &self.entries {
+            let path = self.path.join(name);
+            if *is_writable { bind_writable(source, &path)? } else { bind_read_only(source, &path)? }
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).map_err(context(format!("cannot open {}", path.display())))
+}
+
+/// A path that names an open file, whatever is mounted over it.
+fn descriptor_path(file: &OwnedFd) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Every mount of the machine, as far as its file system answers.
+fn make_read_only() -> io::Result<()> {
+    let table = fs::read("/proc/self/mountinfo")?;
+    let mounts: BTreeSet<PathBuf> = table.split(|byte| *byte == b'\n').filter_map(mount_point).collect();
+    for path in &mounts {
+        match set_read_only(path, true) {
+            // One that is hidden below another mount cannot be reached, and a file system may refuse.
+            Err(_) if path != Path::new("/") => {}
+            result => result?,
+        }
+    }
+    Ok(())
+}
+
+/// `ID PARENT DEVICE ROOT POINT OPTIONS … - TYPE SOURCE OPTIONS`, with spaces in paths as `\040`.
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let point = fields.nth(4)?;
+    let kind = std::str::from_utf8(fields.skip_while(|field| *field != b"-").nth(1)?).ok()?;
+    let is_touched = !LEFT_ALONE.contains(&kind) && !kind.starts_with("fuse");
+    is_touched.then(|| OsString::from_vec(unescape(point)).into())
+}
+
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((first, after)) = rest.split_first() {
+        let octal = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
+        match after.split_at_checked(3).and_then(|(digits, after)| Some((octal(digits)?, after))) {
+            Some((byte, after)) if *first == b'\\' => {
+                plain.push(byte);
+                rest = after;
+            }
+            _ => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+/// Changes one mount, and keeps what else it forbids: the kernel refuses to forget that.
+fn set_read_only(path: &Path, read_only: bool) -> io::Result<()> {
+    let has = statvfs(path).map_err(context(format!("cannot look at {}", path.display())))?.f_flag;
+    let kept = [
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ];
+    let mut flags = MountFlags::BIND;
+    flags.set(MountFlags::RDONLY, read_only);
+    kept.iter().for_each(|(found, flag)| flags.set(*flag, has.contains(*found)));
+    let mode = if read_only { "read-only" } else { "writable" };
+    mount_remount(path, flags, c"").map_err(context(format!("cannot make {} {mode}", path.display())))
+}
+
+fn bind(source: &OwnedFd, path: &Path) -> io::Result<()> {
+    mount_bind_recursive(descriptor_path(source), path)
+        .map_err(context(format!("cannot mount {}", path.display())))
+}
+
+fn bind_writable(source: &OwnedFd, path: &Path) -> io::Result<()> {
+    bind(source, path)?;
+    match set_read_only(path, false) {
+        // The machine itself has it read-only, so nothing is lost.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        result => result,
+    }
+}
+
+fn bind_read_only(source: &OwnedFd, path: &Path) -> io::Result<()> {
+    bind(source, path)?;
+    set_read_only(path, true)
+}
+
+/// Each directory on the way becomes a mount, too: otherwise it could be renamed, and another one put in its place.
+fn protect(paths: &[(PathBuf, OwnedFd)], writable: &[PathBuf]) -> io::Result<()> {
+    let is_below_writable = |path: &&Path| writable.iter().any(|root| path.starts_with(root) && path != root);
+    let parents = paths.iter().flat_map(|(path, _)| path.ancestors().skip(1).take_while(is_below_writable));
+    for parent in parents.collect::<BTreeSet<_>>() {
+        mount_bind_recursive(parent, parent).map_err(context(format!("cannot mount {}", parent.display())))?;
+    }
+    paths.iter().try_for_each(|(path, source)| bind_read_only(source, path))
+}
+
+/// Puts something empty in the place of each path.
+fn hide(paths: &[(PathBuf, bool)]) -> io::Result<()> {
+    for (path, is_directory) in paths {
+        let hidden = if *is_directory {
+            mount("tmpfs", path, "tmpfs", MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV, c"mode=755,size=4k")
+        } else {
+            mount_bind("/dev/null", path)
+        };
+        hidden.map_err(context(format!("cannot hide {}", path.display())))?;
+    }
+    Ok(())
+}
+
+fn own_proc() -> io::Result<()> {
+    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", "/proc", "proc", flags, None).map_err(context("cannot mount /proc"))
+}
+
+/// The usual devices, and terminals and shared memory that no other process has.
+fn own_devices() -> io::Result<()> {
+    let device = |name: &'static str| Some((name, open(&Path::new("/dev").join(name)).ok()?));
+    let devices: Vec<_> = DEVICES.iter().copied().filter_map(device).collect();
+    let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount("tmpfs", "/dev", "tmpfs", plain, c"mode=755,size=64k").map_err(context("cannot mount /dev"))?;
+    for (name, source) in &devices {
+        let path = Path::new("/dev").join(name);
+        File::create(&path)?;
+        mount_bind(descriptor_path(source), &path).map_err(context(format!("cannot mount {}", path.display())))?;
+    }
+    let mut directory = DirBuilder::new();
+    directory.mode(0o755);
+    directory.create("/dev/pts")?;
+    directory.create("/dev/shm")?;
+    mount("devpts", "/dev/pts", "devpts", plain, c"newinstance,ptmxmode=0666,mode=0620")
+        .map_err(context("cannot mount /dev/pts"))?;
+    mount("tmpfs", "/dev/shm", "tmpfs", plain | MountFlags::NODEV, c"mode=1777").map_err(context("cannot mount /dev/shm"))?;
+    for (target, name) in [
+        ("pts/ptmx", "ptmx"),
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+    ] {
+        symlink(target, Path::new("/dev").join(name))?;
+    }
+    set_read_only(Path::new("/dev"), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::mount_point;
+
+    #[test]
+    fn mount_points_are_read() {
+        let read = |line: &str| mount_point(line.as_bytes());
+        let line = r"36 35 98:0 /mnt1 /mnt/a\040b\134 rw,noatime master:1 - ext3 /dev/root rw";
+        assert_eq!(read(line), Some(PathBuf::from(r"/mnt/a b\")));
+        assert_eq!(read("28 27 0:25 / /x ro - tmpfs none ro"), Some(PathBuf::from("/x")));
+        for left in ["1 2 0:1 / /home rw - autofs systemd-1 rw", "1 2 0:1 / /s rw - fuse.sshfs x rw", "1 2", ""] {
+            assert_eq!(read(left), None, "{left}");
+        }
+    }
+}
