@@ -30,6 +30,10 @@ pub struct Agent {
     pub login: fn(&dyn Host) -> Login,
     /// Its own configuration files, read as settings of ours.
     pub config: fn(&dyn Host, &Path) -> Vec<Found>,
+    /// Files that decide what it runs, or is allowed to run, when it is started the next time: settings, hooks, MCP
+    /// servers, plugins. A pattern starts with `~/` (in the home directory), with `/` (absolute), or applies in any
+    /// directory. `*` stands for any part of a name, `**` for any number of directories.
+    pub protected_paths: &'static [&'static str],
 }
 
 /// An agent that needs no login.

@@ -58,46 +58,92 @@ pub const AGENTS: &[Agent] = &[
             )
         },
     )),
-    acp::row(
-        "qwen",
-        "Qwen Code",
-        "qwen",
-        Some("qwen"),
-        Some("npm install -g @qwen-code/qwen-code"),
-        versions("0.15.0", "0.15.10"),
-        |order| acp::start(order, acp::Row { program: "qwen", args: &["--acp"], lingers: true, ..acp::Row::default() }),
+    acp::with_protected_paths(
+        &acp::row(
+            "qwen",
+            "Qwen Code",
+            "qwen",
+            Some("qwen"),
+            Some("npm install -g @qwen-code/qwen-code"),
+            versions("0.15.0", "0.15.10"),
+            |order| {
+                acp::start(order, acp::Row { program: "qwen", args: &["--acp"], lingers: true, ..acp::Row::default() })
+            },
+        ),
+        &[
+            ".qwen/settings.json",
+            ".qwen/.env",
+            ".qwen/extensions/**",
+            ".qwen/commands/**",
+            ".qwen/hooks/**",
+            ".qwen/agents/**",
+            ".qwen/skills/**",
+            "~/.qwen/trustedFolders.json",
+        ],
     ),
-    acp::row(
-        "copilot",
-        "GitHub Copilot CLI",
-        "github",
-        Some("copilot"),
-        Some("npm install -g @github/copilot"),
-        versions("1.0.0", "1.0.102"),
-        |order| acp::start(order, acp::Row { program: "copilot", args: &["--acp"], ..acp::Row::default() }),
+    acp::with_protected_paths(
+        &acp::row(
+            "copilot",
+            "GitHub Copilot CLI",
+            "github",
+            Some("copilot"),
+            Some("npm install -g @github/copilot"),
+            versions("1.0.0", "1.0.102"),
+            |order| acp::start(order, acp::Row { program: "copilot", args: &["--acp"], ..acp::Row::default() }),
+        ),
+        &[
+            ".copilot/config.json",
+            ".copilot/*mcp*.json",
+            ".copilot/hooks/**",
+            ".copilot/agents/**",
+            ".copilot/skills/**",
+            ".github/hooks/**",
+            ".github/copilot/**",
+        ],
     ),
-    acp::row(
-        "auggie",
-        "Auggie",
-        "augment",
-        Some("auggie"),
-        Some("npm install -g @augmentcode/auggie"),
-        versions("0.36.0", "0.36.0"),
-        |order| {
-            acp::start(
-                order,
-                acp::Row { program: "auggie", args: &["--acp"], state: &["augment"], ..acp::Row::default() },
-            )
-        },
+    acp::with_protected_paths(
+        &acp::row(
+            "auggie",
+            "Auggie",
+            "augment",
+            Some("auggie"),
+            Some("npm install -g @augmentcode/auggie"),
+            versions("0.36.0", "0.36.0"),
+            |order| {
+                acp::start(
+                    order,
+                    acp::Row { program: "auggie", args: &["--acp"], state: &["augment"], ..acp::Row::default() },
+                )
+            },
+        ),
+        &[
+            ".augment/settings*.json",
+            ".augment/commands/**",
+            ".augment/agents/**",
+            ".augment/hooks/**",
+            ".augment/skills/**",
+            ".augment/plugins/**",
+        ],
     ),
-    acp::row(
-        "pi",
-        "pi (ACP adapter)",
-        "pi",
-        Some("pi-acp"),
-        Some("npm install -g pi-acp @mariozechner/pi-coding-agent"),
-        None,
-        |order| acp::start(order, acp::Row { program: "pi-acp", state: &["pi"], ..acp::Row::default() }),
+    acp::with_protected_paths(
+        &acp::row(
+            "pi",
+            "pi (ACP adapter)",
+            "pi",
+            Some("pi-acp"),
+            Some("npm install -g pi-acp @mariozechner/pi-coding-agent"),
+            None,
+            |order| acp::start(order, acp::Row { program: "pi-acp", state: &["pi"], ..acp::Row::default() }),
+        ),
+        &[
+            ".pi/settings.json",
+            ".pi/extensions/**",
+            ".pi/prompts/**",
+            ".pi/skills/**",
+            ".pi/agent/settings.json",
+            ".pi/agent/extensions/**",
+            ".pi/agent/skills/**",
+        ],
     ),
     acp::AGENT,
     board::AGENT,

@@ -15,6 +15,7 @@ mod owner;
 mod past;
 mod policy;
 mod prepare;
+pub mod protected_paths;
 mod recover;
 mod request;
 mod rooms;

@@ -37,7 +37,13 @@ pub const fn row(
     launch: fn(&Order<'_>) -> Result<Launch, Unsupported>,
 ) -> Agent {
     let (login, config) = (unknown_login, no_config);
-    Agent { name, title, provider, program, install, versions, abilities: ABILITIES, launch, login, config }
+    let (abilities, protected_paths) = (ABILITIES, &[]);
+    Agent { name, title, provider, program, install, versions, abilities, launch, login, config, protected_paths }
+}
+
+/// The same for one with settings of its own.
+pub const fn with_protected_paths(agent: &Agent, protected_paths: &'static [&'static str]) -> Agent {
+    Agent { protected_paths, ..*agent }
 }
 
 /// The same for one that can continue a copy of a session.

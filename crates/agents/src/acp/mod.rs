@@ -25,7 +25,7 @@ mod updates;
 mod usage;
 
 pub use driver::{Client, Habits, Setup, Start};
-pub use launch::{AGENT, Row, forking, row, start};
+pub use launch::{AGENT, Row, forking, row, start, with_protected_paths};
 
 pub use shown::Shown;
 

@@ -31,6 +31,7 @@ pub const AGENT: Agent = Agent {
     launch,
     login,
     config: no_config,
+    protected_paths: &[],
 };
 
 /// The variable with the token for the server.

@@ -36,6 +36,20 @@ pub const AGENT: Agent = Agent {
     launch,
     login: login::login,
     config: settings::config,
+    protected_paths: &[
+        ".claude/settings*.json",
+        ".claude/hooks/**",
+        ".claude/commands/**",
+        ".claude/agents/**",
+        ".claude/skills/**",
+        ".claude/plugins/**",
+        ".claude/output-styles/**",
+        ".claude/workflows/**",
+        ".claude/launch.json",
+        ".claude-plugin/**",
+        "~/.claude.json",
+        "/etc/claude-code/**",
+    ],
 };
 
 /// What an outer Claude Code tells its commands: here it would be about somebody else. `CLAUDECODE` makes versions

@@ -22,6 +22,7 @@ pub const AGENT: Agent = Agent {
     launch,
     login: no_login,
     config: no_config,
+    protected_paths: &[],
 };
 
 fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {

@@ -34,6 +34,20 @@ pub const AGENT: Agent = Agent {
     launch,
     login: config::login,
     config: config::config,
+    protected_paths: &[
+        ".gemini/settings.json",
+        ".gemini/.env",
+        ".gemini/system.md",
+        ".gemini/sandbox*",
+        ".gemini/extensions/**",
+        ".gemini/commands/**",
+        ".gemini/policies/**",
+        ".gemini/hooks/**",
+        ".gemini/agents/**",
+        ".gemini/skills/**",
+        "~/.gemini/trustedFolders.json",
+        "/etc/gemini-cli/**",
+    ],
 };
 
 /// What a person can do who is not logged in.

@@ -41,6 +41,7 @@ pub const AGENT: Agent = Agent {
     launch,
     login: no_login,
     config: no_config,
+    protected_paths: &[],
 };
 
 /// So many pieces of a burst are performed at once: enough to be fast, few enough to be stopped between.

@@ -42,6 +42,19 @@ pub const AGENT: Agent = Agent {
     launch,
     login: keys::login,
     config: config_file::found,
+    protected_paths: &[
+        ".codex/config.toml",
+        ".codex/*.config.toml",
+        ".codex/hooks.json",
+        ".codex/hooks/**",
+        ".codex/rules/**",
+        ".codex/prompts/**",
+        ".codex/skills/**",
+        ".codex/agents/**",
+        ".codex/plugins/**",
+        ".codex/environments/**",
+        "/etc/codex/**",
+    ],
 };
 
 fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {

@@ -45,6 +45,26 @@ pub const AGENT: Agent = Agent {
     launch,
     login: login::login,
     config: settings::found,
+    protected_paths: &[
+        "opencode.json",
+        "opencode.jsonc",
+        ".opencode/opencode.json*",
+        ".opencode/package.json",
+        ".opencode/agent*/**",
+        ".opencode/command*/**",
+        ".opencode/mode*/**",
+        ".opencode/plugin*/**",
+        ".opencode/skill*/**",
+        ".opencode/tool*/**",
+        "~/.config/opencode/*.json*",
+        "~/.config/opencode/agent*/**",
+        "~/.config/opencode/command*/**",
+        "~/.config/opencode/mode*/**",
+        "~/.config/opencode/plugin*/**",
+        "~/.config/opencode/skill*/**",
+        "~/.config/opencode/tool*/**",
+        "/etc/opencode/**",
+    ],
 };
 
 /// The variable that has the server's password.

@@ -1,0 +1,434 @@
+//! Files that run something, or grant something, without a further question: git hooks, settings of agents and editors,
+//! shell startup files. A program that can write one of them decides what runs later, outside of any
+//! sandbox.
+//!
+//! The list is about files that act on their own, when a directory is entered or opened, a git command is run or an
+//! agent is started. Code that people build, run or review as part of a project is not on it: sources, `Makefile`,
+//! `package.json`, CI workflows (which run elsewhere, on what was pushed) and `.gitmodules` (git itself refuses
+//! dangerous values there). A bare repository has no name to recognize it by and is not covered.
+
+use std::{
+    ffi::OsStr,
+    path::{Component, Path},
+};
+
+use switchboard_agents::AGENTS;
+
+/// Patterns that hold on every machine, whichever agents are installed. Those of agents are in [`AGENTS`].
+///
+/// A pattern starts with `~/` (in the home directory), with `/` (absolute), or applies in any directory. `*` stands for
+/// any part of a name, `**` for any number of directories. A pattern that ends in `**` covers the directory itself, too.
+pub const GENERAL_PATTERNS: &[&str] = &[
+    // Git: hooks, configuration (which names programs), and the files that say where they are.
+    ".git",
+    ".git/hooks/**",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/info/attributes",
+    ".git/modules/**/hooks/**",
+    ".git/modules/**/config",
+    ".git/modules/**/config.worktree",
+    ".git/modules/**/info/attributes",
+    ".git/worktrees/*/hooks/**",
+    ".git/worktrees/*/config",
+    ".git/worktrees/*/config.worktree",
+    ".git/worktrees/*/commondir",
+    ".git/worktrees/*/gitdir",
+    ".husky/**",
+    ".pre-commit-config.y*ml",
+    "lefthook*.y*ml",
+    ".lefthook*.y*ml",
+    ".lefthook*/**",
+    // MCP servers are programs.
+    ".mcp.json",
+    // Editors run tasks, and programs that their settings name, when a directory is opened.
+    ".vscode/tasks.json",
+    ".vscode/settings.json",
+    ".vscode/launch.json",
+    ".vscode/extensions.json",
+    ".vscode/mcp.json",
+    "*.code-workspace",
+    ".idea/workspace.xml",
+    ".idea/tools/**",
+    ".idea/externaltools/**",
+    ".idea/watchertasks.xml",
+    ".idea/runconfigurations/**",
+    ".run/*.run.xml",
+    "*.iml",
+    ".zed/tasks.json",
+    ".zed/settings.json",
+    ".zed/debug.json",
+    ".cursor/mcp.json",
+    ".cursor/hooks.json",
+    ".cursor/hooks/**",
+    ".cursor/rules/**",
+    ".cursor/environment.json",
+    ".devcontainer/**",
+    ".devcontainer.json",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".lvimrc",
+    ".dir-locals*.el",
+    // Tools that read their configuration wherever they are started.
+    ".envrc",
+    ".direnv/**",
+    ".npmrc",
+    ".yarnrc*",
+    ".yarn/releases/**",
+    ".yarn/plugins/**",
+    ".pnpmfile.cjs",
+    ".cargo/config",
+    ".cargo/config.toml",
+    // Shells.
+    "~/.bashrc",
+    "~/.bashrc.d/**",
+    "~/.bash_profile",
+    "~/.bash_login",
+    "~/.bash_logout",
+    "~/.bash_aliases",
+    "~/.bash_completion",
+    "~/.profile",
+    "~/.zshrc",
+    "~/.zshrc.d/**",
+    "~/.zshenv",
+    "~/.zprofile",
+    "~/.zlogin",
+    "~/.zlogout",
+    "~/.zsh/**",
+    "~/.oh-my-zsh/**",
+    "~/.kshrc",
+    "~/.mkshrc",
+    "~/.shrc",
+    "~/.cshrc",
+    "~/.tcshrc",
+    "~/.login",
+    "~/.logout",
+    "~/.inputrc",
+    "~/.xonshrc",
+    "~/.config/zsh/**",
+    "~/.config/fish/**",
+    "~/.config/nushell/**",
+    "~/.config/powershell/**",
+    "~/.config/elvish/**",
+    "~/.tmux.conf",
+    "~/.config/tmux/**",
+    "~/.screenrc",
+    // Programs that a shell finds first.
+    "~/bin/**",
+    "~/.local/bin/**",
+    "~/.cargo/bin/**",
+    "~/.cargo/env*",
+    "~/.local/lib/python*/site-packages/*.pth",
+    "~/.local/lib/python*/site-packages/*customize.py",
+    "~/.pythonrc*",
+    // Login, desktop and services.
+    "~/.config/environment.d/**",
+    "~/.config/autostart/**",
+    "~/.config/systemd/**",
+    "~/.config/sway/**",
+    "~/.config/i3/**",
+    "~/.config/hypr/**",
+    "~/.local/share/systemd/**",
+    "~/.local/share/applications/**",
+    "~/.local/share/dbus-1/**",
+    "~/library/launchagents/**",
+    "~/.pam_environment",
+    "~/.xprofile",
+    "~/.xinitrc",
+    "~/.xsession*",
+    "~/.xserverrc",
+    // Credentials, and configuration that names programs.
+    "~/.ssh/**",
+    "~/.gnupg/**",
+    "~/.gitconfig",
+    "~/.config/git/**",
+    "~/.git-templates/**",
+    "~/.aws/config",
+    "~/.kube/config",
+    "~/.docker/config.json",
+    "~/.docker/cli-plugins/**",
+    "~/.config/pip/**",
+    "~/.gemrc",
+    "~/.irbrc",
+    "~/.psqlrc",
+    "~/.gdbinit",
+    "~/.lldbinit",
+    // Editors.
+    "~/.vimrc",
+    "~/.gvimrc",
+    "~/.vim/**",
+    "~/.config/nvim/**",
+    "~/.emacs",
+    "~/.emacs.d/**",
+    "~/.config/emacs/**",
+    "~/.config/code*/user/**",
+    "~/.config/vscodium/user/**",
+    "~/.config/cursor/user/**",
+    "~/.config/zed/**",
+    "~/.vscode*/extensions/**",
+    "~/library/application support/code*/user/**",
+    // The machine's own.
+    "/etc/cron*/**",
+    "/etc/crontab",
+    "/var/spool/cron/**",
+    "/etc/profile",
+    "/etc/profile.d/**",
+    "/etc/bash*",
+    "/etc/zsh*/**",
+    "/etc/environment",
+    "/etc/ld.so.preload",
+    "/etc/ld.so.conf*/**",
+    "/etc/pam.d/**",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/ssh/**",
+    "/etc/sudoers*/**",
+    "/etc/systemd/**",
+    "/etc/gitconfig",
+];
+
+/// Every pattern: the general ones and those of all agents in the table. Which agents are installed does not matter:
+/// a file that is planted today may be read after the next installation.
+pub fn patterns() -> impl Iterator<Item = &'static str> {
+    GENERAL_PATTERNS.iter().chain(AGENTS.iter().flat_map(|agent| agent.protected_paths)).copied()
+}
+
+/// Whether a file with this path is protected. A relative path is compared with the patterns that apply in any
+/// directory. Names are compared without regard to case, as some file systems do.
+///
+/// Only the names count: a caller that resolves symlinks asks for both paths.
+#[must_use]
+pub fn is_protected(path: &Path, home: &Path) -> bool {
+    let (names, home) = (folded_names(path), folded_names(home));
+    patterns()
+        .any(|pattern| AnchoredPattern::new(pattern, path, &home).is_some_and(|anchored| anchored.matches(&names)))
+}
+
+/// Whether everything in this directory is protected, also what is not there yet.
+#[must_use]
+pub fn is_protected_directory(path: &Path, home: &Path) -> bool {
+    let (names, home) = (folded_names(path), folded_names(home));
+    let whole = patterns().filter(|pattern| pattern.ends_with("/**"));
+    whole
+        .into_iter()
+        .any(|pattern| AnchoredPattern::new(pattern, path, &home).is_some_and(|anchored| anchored.matches(&names)))
+}
+
+/// Whether a directory with this path can have protected files in it, by its name: `.git`, but no directory that a
+/// repository may be in. To move or replace such a directory is to change what it holds.
+#[must_use]
+pub fn can_hold_protected(path: &Path, home: &Path) -> bool {
+    let (names, home) = (folded_names(path), folded_names(home));
+    patterns().any(|pattern| {
+        AnchoredPattern::new(pattern, path, &home).is_some_and(|mut anchored| {
+            while anchored.pattern.pop().is_some() && !anchored.pattern.is_empty() {
+                if anchored.matches(&names) {
+                    return true;
+                }
+            }
+            false
+        })
+    })
+}
+
+/// A pattern and where in a path it begins.
+struct AnchoredPattern {
+    pattern: Vec<String>,
+    anchor: Anchor,
+}
+
+enum Anchor {
+    Anywhere,
+    Below(Vec<String>),
+}
+
+impl AnchoredPattern {
+    /// None if the pattern cannot say anything about the path.
+    fn new(pattern: &str, path: &Path, home: &[String]) -> Option<Self> {
+        let (pattern, anchor) = match (pattern.strip_prefix("~/"), pattern.strip_prefix('/')) {
+            (Some(in_home), _) => (in_home, Anchor::Below(home.to_vec())),
+            (_, Some(absolute)) => (absolute, Anchor::Below(Vec::new())),
+            _ => (pattern, Anchor::Anywhere),
+        };
+        if matches!(anchor, Anchor::Below(_)) && !path.is_absolute() {
+            return None;
+        }
+        Some(Self { pattern: pattern.split('/').map(fold).collect(), anchor })
+    }
+
+    fn matches(&self, names: &[String]) -> bool {
+        match &self.anchor {
+            Anchor::Below(parent) => {
+                names.strip_prefix(parent.as_slice()).is_some_and(|rest| matches_names(&self.pattern, rest))
+            }
+            Anchor::Anywhere => {
+                (0..=names.len()).any(|start| matches_names(&self.pattern, names.get(start..).unwrap_or_default()))
+            }
+        }
+    }
+}
+
+fn matches_names(pattern: &[String], names: &[String]) -> bool {
+    match pattern.split_first() {
+        None => names.is_empty(),
+        Some((first, rest)) if first == "**" => {
+            (0..=names.len()).any(|skipped| matches_names(rest, names.get(skipped..).unwrap_or_default()))
+        }
+        Some((first, rest)) => {
+            names.split_first().is_some_and(|(name, more)| matches_name(first, name) && matches_names(rest, more))
+        }
+    }
+}
+
+/// Compares one name with a pattern in which `*` stands for any text.
+fn matches_name(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => name.strip_prefix(start).is_some_and(|mut rest| {
+            loop {
+                if matches_name(end, rest) {
+                    return true;
+                }
+                let mut letters = rest.chars();
+                if letters.next().is_none() {
+                    return false;
+                }
+                rest = letters.as_str();
+            }
+        }),
+    }
+}
+
+/// The names in a path, without `.`. A `..` takes the name before it away: callers that care about symlinks have
+/// resolved them.
+fn folded_names(path: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => names.push(fold_os(name)),
+            Component::ParentDir => drop(names.pop()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    names
+}
+
+fn fold_os(name: &OsStr) -> String {
+    fold(&name.to_string_lossy())
+}
+
+/// A name as a file system without case may compare it. Upper case first: it also unites letters like the long s. The
+/// characters that HFS+ ignores in names are left out, as git does it.
+fn fold(name: &str) -> String {
+    let is_ignored =
+        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    name.chars().filter(|c| !is_ignored(*c)).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{can_hold_protected, is_protected, is_protected_directory, patterns};
+
+    fn protected(path: &str) -> bool {
+        is_protected(Path::new(path), Path::new("/home/ada"))
+    }
+
+    #[test]
+    fn files_that_run_something_are_protected() {
+        for path in [
+            "/w/.git",
+            "/w/.git/hooks",
+            "/w/.git/hooks/pre-commit",
+            "/w/sub/.git/config",
+            ".git/config",
+            "/w/.git/modules/a/b/config",
+            "/w/.git/modules/a/hooks/post-checkout",
+            "/w/.git/worktrees/x/config.worktree",
+            "/w/.husky/pre-push",
+            "/w/.mcp.json",
+            "/w/.vscode/tasks.json",
+            "/w/x.code-workspace",
+            "/w/.idea/runConfigurations/Run.xml",
+            "/w/.devcontainer/devcontainer.json",
+            "/w/.envrc",
+            "/home/ada/.bashrc",
+            "/home/ada/.config/fish/conf.d/x.fish",
+            "/home/ada/.ssh/authorized_keys",
+            "/home/ada/.config/Code - Insiders/User/settings.json",
+            "/home/ada/.local/lib/python3.12/site-packages/x.pth",
+            "/etc/cron.d/x",
+            "/etc/sudoers",
+        ] {
+            assert!(protected(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn ordinary_files_are_not() {
+        for path in [
+            "",
+            "/",
+            "/w/src/main.rs",
+            "/w/.git/HEAD",
+            "/w/.git/refs/heads/main",
+            "/w/.git/objects/aa/bb",
+            "/w/.git/index",
+            "/w/.github/workflows/ci.yml",
+            "/w/.gitmodules",
+            "/w/git/config",
+            "/w/hooks/pre-commit",
+            "/w/.bashrc",
+            "/w/.vscode/notes.md",
+            "/home/ada/project/Makefile",
+            "/home/adam/.bashrc",
+            "/home/ada/.config/other/settings.json",
+        ] {
+            assert!(!protected(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn case_and_ignored_characters_do_not_hide_a_file() {
+        for path in
+            ["/w/.GIT/Hooks/x", "/w/.g\u{200c}it/config", "/w/.GIT/CONFIG", "/Home/Ada/.BASHRC", "/w/.hu\u{17f}ky/x"]
+        {
+            assert!(protected(path), "{path}");
+        }
+        assert!(protected("/w/src/../.git/config") && protected("/w/./.git/./config"));
+    }
+
+    #[test]
+    fn a_directory_is_protected_as_a_whole_or_holds_protected_files() {
+        let home = Path::new("/home/ada");
+        for (path, whole, holds) in [
+            ("/w/.git/hooks", true, true),
+            ("/w/.git/hooks/sub", true, false),
+            ("/w/.git", false, true),
+            ("/w/.vscode", false, true),
+            ("/w/.husky", true, true),
+            ("/w/.git/worktrees", false, true),
+            ("/w/src", false, false),
+            ("/w", false, false),
+            ("/home/ada/.config", false, true),
+            ("/w/.config", false, false),
+        ] {
+            let path = Path::new(path);
+            assert_eq!(is_protected_directory(path, home), whole, "{}", path.display());
+            // `hooks/**` without its tail is `hooks`: to replace the directory is to replace what is in it.
+            assert_eq!(can_hold_protected(path, home), holds, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn patterns_are_well_formed() {
+        for pattern in patterns() {
+            let names: Vec<_> = pattern.trim_start_matches("~/").trim_start_matches('/').split('/').collect();
+            let well_formed = names.iter().all(|name| !name.is_empty() && (*name == "**" || !name.contains("**")));
+            assert!(well_formed && names.first() != Some(&"**"), "{pattern}");
+        }
+    }
+}
