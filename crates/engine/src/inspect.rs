@@ -130,6 +130,7 @@ async fn ask(agent: &Agent, path: &std::path::Path, machine: &Machine) -> Option
         argv: std::iter::once(path.as_os_str().to_owned()).chain(args).collect(),
         env: machine.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         cwd: machine.temp.clone(),
+        cwd_identity: None,
         stdin: Input::Closed,
         confine: None,
         session: "version".to_owned(),

@@ -104,6 +104,7 @@ impl Prepared {
             argv: argv.collect(),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cwd: cwd.to_owned(),
+            cwd_identity: None,
             stdin: if self.launch.input == Input::Closed { supervise::Input::Closed } else { supervise::Input::Open },
             confine: confined.then(|| self.confinement(request, cwd, private)),
             session: String::new(),

@@ -22,6 +22,8 @@ pub struct Order {
     pub env: Vec<(OsString, OsString)>,
     /// The directory to start in.
     pub cwd: PathBuf,
+    /// The device and inode number of that directory.
+    pub cwd_identity: Option<(u64, u64)>,
     /// The sandbox around it.
     pub confine: Option<Confinement>,
 }
@@ -53,6 +55,9 @@ pub fn encode(spec: &Spec) -> Result<Vec<u8>, Unsayable> {
         put(b'e', "a variable", &[name, OsStr::new("="), value])?;
     }
     put(b'c', "the working directory", &[spec.cwd.as_os_str()])?;
+    if let Some((device, inode)) = spec.cwd_identity {
+        put(b'i', "", &[OsStr::new(&format!("{device} {inode}"))])?;
+    }
     if let Some(confine) = &spec.confine {
         put(if confine.best_effort { b'b' } else { b'h' }, "", &[])?;
         let paths = [(b'w', &confine.writable), (b'p', &confine.protected), (b'x', &confine.hidden)];
@@ -82,6 +87,10 @@ pub fn decode(bytes: &[u8]) -> Option<Order> {
                 order.env.push((text(name), text(value.get(1..)?)));
             }
             b'c' => order.cwd = text(value).into(),
+            b'i' => {
+                let (device, inode) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+                order.cwd_identity = Some((device.parse().ok()?, inode.parse().ok()?));
+            }
             b'b' | b'h' => order.confine.get_or_insert_default().best_effort = *tag == b'b',
             _ => decode_confinement(order.confine.get_or_insert_default(), *tag, text(value))?,
         }
@@ -203,6 +212,7 @@ mod tests {
             argv: vec!["agent".into(), "".into(), strange.clone()],
             env: vec![("EMPTY".into(), "".into()), ("ODD".into(), strange.clone())],
             cwd: strange.into(),
+            cwd_identity: Some((7, u64::MAX)),
             stdin: Input::Closed,
             confine: Some(Confinement {
                 writable: vec!["/a b".into()],
@@ -225,7 +235,8 @@ mod tests {
         let spec = spec();
         let mark = (OsString::from("SWITCHBOARD_SESSION"), OsString::from("s-1"));
         let env = spec.env.iter().cloned().chain([mark]).collect();
-        let order = Order { argv: spec.argv.clone(), env, cwd: spec.cwd.clone(), confine: spec.confine.clone() };
+        let (argv, cwd, cwd_identity) = (spec.argv.clone(), spec.cwd.clone(), spec.cwd_identity);
+        let order = Order { argv, env, cwd, cwd_identity, confine: spec.confine.clone() };
         let bytes = encode(&spec).unwrap();
         assert_eq!(decode(&bytes), Some(order));
         assert_eq!(decode(bytes.get(..bytes.len() - 1).unwrap()), None);

@@ -14,6 +14,8 @@ pub struct Spec {
     pub env: Vec<(OsString, OsString)>,
     /// The directory it starts in.
     pub cwd: PathBuf,
+    /// The device and inode number of that directory. It does not start in another one that has the path by then.
+    pub cwd_identity: Option<(u64, u64)>,
     /// Whether we will write to it.
     pub stdin: Input,
     /// The sandbox around it; `None` runs it with all rights of the user.
@@ -25,7 +27,7 @@ pub struct Spec {
 /// The values of variables may be secret, and stay out of what is written for people.
 impl fmt::Debug for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { argv, env, cwd, stdin, confine, session } = self;
+        let Self { argv, env, cwd, cwd_identity: _, stdin, confine, session } = self;
         let names: Vec<_> = env.iter().map(|(name, _)| name).collect();
         let mut shown = f.debug_struct("Spec");
         shown.field("argv", argv).field("env", &names).field("cwd", cwd).field("stdin", stdin);
@@ -80,7 +82,8 @@ mod tests {
     fn secrets_are_not_shown() {
         let env = vec![("KEY".into(), "secret".into())];
         let session = "s".to_owned();
-        let spec = Spec { argv: Vec::new(), env, cwd: "/".into(), stdin: Input::Open, confine: None, session };
+        let (argv, cwd, cwd_identity) = (Vec::new(), "/".into(), None);
+        let spec = Spec { argv, env, cwd, cwd_identity, stdin: Input::Open, confine: None, session };
         let shown = format!("{spec:?}");
         assert!(shown.contains("KEY") && !shown.contains("secret"), "{shown}");
     }

@@ -3,6 +3,7 @@
 
 mod family;
 mod holder;
+mod shell;
 mod writes;
 
 use std::{
@@ -46,6 +47,7 @@ fn play(args: &[&str]) -> io::Result<ExitCode> {
         ["deaf"] => deaf("deaf")?,
         ["polite"] => return polite(),
         ["writes", attempts @ ..] => writes::attempt(attempts),
+        ["shell", args @ ..] => shell::run(args)?,
         ["hold", role @ ..] => holder::hold(role)?,
         ["terminal", path, role @ ..] => holder::on_terminal(path, role)?,
         _ => family::play(args)?,

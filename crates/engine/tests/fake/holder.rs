@@ -51,5 +51,6 @@ fn spec(role: &[&str]) -> io::Result<Spec> {
     let exe = std::env::current_exe()?;
     let argv = [exe.into_os_string()].into_iter().chain(role.iter().map(Into::into)).collect();
     let session = std::env::var(SESSION_VARIABLE).unwrap_or_else(|_| format!("holder-{:?}", getpid()));
-    Ok(Spec { argv, env: Vec::new(), cwd: "/".into(), stdin: Input::Open, confine: None, session })
+    let (env, cwd, cwd_identity) = (Vec::new(), "/".into(), None);
+    Ok(Spec { argv, env, cwd, cwd_identity, stdin: Input::Open, confine: None, session })
 }

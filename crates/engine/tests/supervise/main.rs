@@ -5,6 +5,7 @@
 mod confinement;
 mod ends;
 mod failures;
+mod hostile;
 mod killed;
 mod left_behind;
 mod stage;

@@ -39,6 +39,7 @@ pub fn spec(role: &[&str]) -> Spec {
         argv: [FAKE].iter().chain(role).map(Into::into).collect(),
         env: Vec::new(),
         cwd: "/".into(),
+        cwd_identity: None,
         stdin: Input::Open,
         confine: None,
         session: session(),

@@ -3,9 +3,9 @@
 use std::{
     env,
     ffi::OsString,
-    fs::File,
+    fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::{net::UnixStream, process::CommandExt as _},
+    os::unix::{fs::MetadataExt as _, net::UnixStream, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -43,7 +43,7 @@ fn become_agent(parent: u32, namespaces: Option<OsString>, channel: &mut UnixStr
         Ok(order) => order,
         Err(error) => return Answer::failed(Stage::Order, &error),
     };
-    if let Err(error) = env::set_current_dir(&order.cwd) {
+    if let Err(error) = enter_directory(&order) {
         return Answer::failed(Stage::Directory, &error);
     }
     if let Some(confinement) = &order.confine
@@ -53,6 +53,18 @@ fn become_agent(parent: u32, namespaces: Option<OsString>, channel: &mut UnixStr
     }
     drop(channel.write_all(Answer::Ready.line().as_bytes()));
     execute(&order)
+}
+
+/// Enters the working directory, and makes sure that it is the one that was checked: the path may lead elsewhere by now.
+fn enter_directory(order: &Order) -> io::Result<()> {
+    env::set_current_dir(&order.cwd)?;
+    let here = fs::metadata(".")?;
+    match order.cwd_identity {
+        Some(identity) if identity != (here.dev(), here.ino()) => {
+            Err(io::Error::other("it was exchanged for another directory"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn prepare(parent: u32, channel: &mut UnixStream) -> io::Result<Order> {

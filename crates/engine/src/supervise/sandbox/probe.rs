@@ -13,7 +13,8 @@ pub async fn probe(exe: &Path) -> Result<SandboxReport, StartError> {
     let confine = Some(Confinement { best_effort: true, ..Confinement::default() });
     let argv = vec![exe.into(), crate::supervise::hidden::NOTHING.into()];
     let session = format!("probe-{}", std::process::id());
-    let spec = Spec { argv, env: Vec::new(), cwd: "/".into(), stdin: Input::Closed, confine, session };
+    let (env, cwd, cwd_identity) = (Vec::new(), "/".into(), None);
+    let spec = Spec { argv, env, cwd, cwd_identity, stdin: Input::Closed, confine, session };
     let running = start(exe, spec).await?;
     running.control.gone().await;
     Ok(running.sandbox.unwrap_or_default())
