@@ -83,12 +83,34 @@ pub struct Launch {
     pub files: Vec<(PathBuf, String)>,
     /// Files to copy before it starts, from and to.
     pub copies: Vec<(PathBuf, PathBuf)>,
-    /// The agent's own folders, which it must be able to write in any sandbox.
+    /// The agent's own directories, which it must be able to write in any sandbox.
     pub writable: Vec<PathBuf>,
+    /// The agent's own directories of which a sandbox keeps only some changes.
+    pub state: Vec<StateDirectory>,
     /// What is weaker than it was asked for.
     pub weaker: Vec<String>,
     /// The agent counts turns itself and stops at the limit.
     pub counts_turns: bool,
+}
+
+/// A directory that mixes what an agent must write with settings and code that run later, outside of any sandbox. A
+/// confined agent works on a layer over it, which is discarded, except for the entries that are named here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateDirectory {
+    /// The directory.
+    pub path: PathBuf,
+    /// Directories in it whose changes are kept: sessions, which are continued later.
+    pub kept_directories: &'static [&'static str],
+    /// Files in it whose changes are kept, if they exist: logins, whose tokens are replaced when they are used.
+    pub kept_files: &'static [&'static str],
+}
+
+impl StateDirectory {
+    /// A directory of which nothing is kept.
+    #[must_use]
+    pub fn discarded(path: PathBuf) -> Self {
+        Self { path, ..Self::default() }
+    }
 }
 
 /// What an agent's standard input is.

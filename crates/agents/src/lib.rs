@@ -38,7 +38,7 @@ pub use driver::{
 };
 pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
 pub use json::{Json, Object};
-pub use launch::{Host, Input, Launch, Order, Resume};
+pub use launch::{Host, Input, Launch, Order, Resume, StateDirectory};
 pub use logs::{
     Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, ReplyKey, Rows,
     Skim, Spent, no_root, own_key, own_skim,

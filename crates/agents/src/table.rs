@@ -42,7 +42,10 @@ pub const AGENTS: &[Agent] = &[
         Some("claude-agent-acp"),
         Some("npm install -g @agentclientprotocol/claude-agent-acp"),
         None,
-        |order| acp::start(order, acp::Row { program: "claude-agent-acp", state: &["claude"], ..acp::Row::default() }),
+        |order| {
+            let known_state = Some(claude::state as fn(&dyn crate::Host) -> crate::StateDirectory);
+            acp::start(order, acp::Row { program: "claude-agent-acp", known_state, ..acp::Row::default() })
+        },
     )),
     acp::forking(&acp::row(
         "codex-acp",
@@ -52,10 +55,8 @@ pub const AGENTS: &[Agent] = &[
         Some("npm install -g @agentclientprotocol/codex-acp"),
         versions("0.16.0", "2.6.0"),
         |order| {
-            acp::start(
-                order,
-                acp::Row { program: "codex-acp", state: &["codex"], lingers: true, ..acp::Row::default() },
-            )
+            let known_state = Some(codex::state as fn(&dyn crate::Host) -> crate::StateDirectory);
+            acp::start(order, acp::Row { program: "codex-acp", known_state, lingers: true, ..acp::Row::default() })
         },
     )),
     acp::with_protected_paths(
@@ -67,7 +68,10 @@ pub const AGENTS: &[Agent] = &[
             Some("npm install -g @qwen-code/qwen-code"),
             versions("0.15.0", "0.15.10"),
             |order| {
-                acp::start(order, acp::Row { program: "qwen", args: &["--acp"], lingers: true, ..acp::Row::default() })
+                let known_state = Some(qwen_state as fn(&dyn crate::Host) -> crate::StateDirectory);
+                let row =
+                    acp::Row { program: "qwen", args: &["--acp"], known_state, lingers: true, ..acp::Row::default() };
+                acp::start(order, row)
             },
         ),
         &[
@@ -177,4 +181,10 @@ pub fn agents() -> Vec<&'static str> {
 #[must_use]
 pub fn source(name: &str) -> Option<&'static Source> {
     SOURCES.iter().copied().flatten().find(|source| source.name == name)
+}
+
+/// Qwen Code keeps its sessions in `projects`.
+fn qwen_state(host: &dyn crate::Host) -> crate::StateDirectory {
+    let path = host.home().join(".qwen");
+    crate::StateDirectory { path, kept_directories: &["projects"], kept_files: &["oauth_creds.json"] }
 }

@@ -30,6 +30,7 @@ pub enum Command {
     Logs(Box<crate::logs::Logs>),
     Mcp(Box<crate::mcp::Mcp>),
     Agents(crate::agents::Agents),
+    Doctor(crate::doctor::Doctor),
     Translate(Translate),
     Schema(Schema),
     Token(crate::token::Token),

@@ -2,10 +2,10 @@
 
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
-use switchboard_engine::{Engine, Limits, this_process};
+use switchboard_engine::{Engine, Limits, supervise::adopt_orphans, this_process};
 use switchboard_event::ApprovalMode;
 use switchboard_logs::looked_in;
-use switchboard_serve::{Drain, Private, Service, Setup, private};
+use switchboard_serve::{Drain, Private, Service, Setup, guard::Token, private};
 use switchboard_store::{Log as _, Options, Store};
 
 use crate::{failure::Failure, host};
@@ -41,7 +41,12 @@ pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
     let engine = Engine::new(Arc::new(store), host::machine_with(folder.join("tmp"))?);
     if owner.is_some() {
         engine.recover()?;
+        // Made now, so that it can be hidden from sessions before a server needs it.
+        drop(Token::of_folder(&folder));
     }
+    [folder.join("token"), folder.join("open.html"), owners.clone()]
+        .into_iter()
+        .for_each(|path| engine.hide_from_sessions(path));
     Ok(Data { engine, folder, owner, owners })
 }
 
@@ -62,6 +67,12 @@ pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
 }
 
 impl Data {
+    /// Makes this process the parent of all that a session may leave behind when its supervisor is killed. It must not
+    /// start other programs from then on.
+    pub fn adopt_orphans(&self) -> Result<(), Failure> {
+        adopt_orphans().map_err(|error| Failure::Machine(format!("cannot adopt orphaned processes: {error}")))
+    }
+
     /// What can be asked of a server, with a folder for sessions that name none.
     pub fn service(&self, cwd: PathBuf, bounds: Bounds) -> Result<Service, Failure> {
         let Bounds { roots, most_sessions, limits } = bounds;

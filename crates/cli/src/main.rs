@@ -6,6 +6,7 @@ mod args;
 mod completions;
 mod data;
 mod dialects;
+mod doctor;
 mod failure;
 mod harness;
 mod host;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Sessions(args) => sessions::run(args),
         Command::Logs(args) => logs::run(&args),
         Command::Mcp(args) => mcp::run(*args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Agents(args) => agents::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Translate(args) => translate::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),

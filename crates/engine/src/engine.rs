@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     Machine, StartError, StartRequest,
+    confinement::SandboxDefaults,
     hub::Head,
     mask::Mask,
     owner,
@@ -23,7 +24,10 @@ use crate::{
     prepare::{Prepared, check_abilities},
     recover,
     rooms::{Reserved, Rooms},
-    session::{Actor, Journal, Link, Parts, Private, Session},
+    session::{
+        Actor, Journal, Link, Parts, Private, Session,
+        sandbox_notices::{self, SessionSandbox},
+    },
     supervise::{self, Running, Spec},
 };
 
@@ -43,18 +47,20 @@ pub struct Engine {
     machine: Arc<Machine>,
     rooms: Arc<Rooms>,
     secrets: Arc<Mutex<Vec<String>>>,
+    sandbox: Arc<Mutex<SandboxDefaults>>,
 }
 
 impl Engine {
     /// An engine that writes to a log.
     #[must_use]
     pub fn new(log: Arc<dyn Log>, machine: Machine) -> Self {
-        Self { log, machine: Arc::new(machine), rooms: Arc::default(), secrets: Arc::default() }
+        let (secrets, sandbox) = (Arc::default(), Arc::default());
+        Self { log, machine: Arc::new(machine), rooms: Arc::default(), secrets, sandbox }
     }
 
     /// The same with another log. Sessions of one are not known to the other.
     pub(crate) fn beside(&self, log: Arc<dyn Log>) -> Self {
-        Self { log, machine: self.machine.clone(), rooms: Arc::default(), secrets: self.secrets.clone() }
+        Self { log, rooms: Arc::default(), ..self.clone() }
     }
 
     /// The log that it writes to.
@@ -73,6 +79,16 @@ impl Engine {
     /// are started from now on has a mask in its place.
     pub fn keep_secret(&self, secret: String) {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner).push(secret);
+    }
+
+    /// Hides a file or directory from confined sessions that are started from now on.
+    pub fn hide_from_sessions(&self, path: PathBuf) {
+        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).hidden.push(path);
+    }
+
+    /// Lets confined sessions start even if the kernel cannot enforce all of a sandbox. Each says what is missing.
+    pub fn accept_weaker_sandbox(&self) {
+        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).best_effort = true;
     }
 
     /// A session that runs in this process.
@@ -155,7 +171,8 @@ impl Engine {
         let machine = Arc::new(self.machine.with_env(self.environment(&request)));
         let private = self.private()?;
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine, secrets)?;
+        let defaults = self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine, secrets, &defaults)?;
         self.launch(agent, request, past, cwd, private, prepared, machine).await
     }
 
@@ -238,6 +255,10 @@ impl Engine {
         let (outcome, ended) = watch::channel(None);
         let (ready, is_ready) = watch::channel(false);
         let translator = self.translator(agent, &request, continued.as_ref(), used.clone(), &id, &prepared);
+        let mode = request.config.sandbox_mode.unwrap_or_default();
+        let confined = prepared.sandbox.as_ref().map(|report| sandbox_notices::confined(mode, report));
+        let (workspace, started) = (std::mem::take(&mut prepared.workspace), (machine.now)());
+        let sandbox = confined.is_some().then(|| SessionSandbox { workspace, started, refusals: 0 });
         let actor = Actor::new(Parts {
             agent,
             config: request.config,
@@ -259,10 +280,24 @@ impl Engine {
             used: used.unwrap_or_default(),
             counts_turns: prepared.launch.counts_turns,
             mask: prepared.mask,
+            sandbox,
         });
-        let session = Session { id, agent, seen, head, log: self.log.clone(), orders, outcome: ended, ready: is_ready };
+        let session = Session {
+            id,
+            agent,
+            seen,
+            head,
+            log: self.log.clone(),
+            orders,
+            outcome: ended,
+            ready: is_ready,
+            sandbox: prepared.sandbox.map(Arc::new),
+        };
         self.rooms.enter(session.clone());
-        tokio::spawn(perform(self.clone(), session.clone(), actor, request.prompt, prepared.remarks));
+        let remarks = prepared.remarks.into_iter();
+        let remarks = remarks.map(|text| Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+        let notices = confined.into_iter().chain(remarks).collect();
+        tokio::spawn(perform(self.clone(), session.clone(), actor, request.prompt, notices));
         Ok(session)
     }
 
@@ -337,10 +372,8 @@ impl Engine {
 }
 
 /// Runs a session to its end, also to the end of what could not be written down.
-async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Option<Prompt>, remarks: Vec<String>) {
-    for remark in remarks {
-        actor.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(remark));
-    }
+async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Option<Prompt>, notices: Vec<Notice>) {
+    notices.iter().for_each(|notice| actor.say(notice));
     actor.run(prompt).await;
     engine.rooms.leave(&session);
     if session.outcome().await.unwritten.is_some() {

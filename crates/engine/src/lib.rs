@@ -1,10 +1,12 @@
 //! Runs coding agents: their processes, sessions and approvals. Not how they speak (`switchboard-agents`), nor how
 //! clients hear of it.
 
+mod confinement;
 mod discover;
 mod engine;
 pub mod find;
 mod follow;
+mod git_directories;
 mod hub;
 mod in_process;
 mod inspect;
@@ -15,12 +17,14 @@ mod owner;
 mod past;
 mod policy;
 mod prepare;
+mod protected_files;
 pub mod protected_paths;
 mod recover;
 mod request;
 mod rooms;
 mod session;
 pub mod supervise;
+mod unix_sockets;
 
 pub use engine::Engine;
 pub use hub::{Follower, Look, Slice};

@@ -70,6 +70,7 @@ fn merged(now: SessionConfig, then: SessionConfig) -> SessionConfig {
         mode: now.mode.or(then.mode),
         options: then.options.into_iter().chain(now.options).collect(),
         writable_roots: now.writable_roots.or(then.writable_roots),
+        writable_paths: now.writable_paths.or(then.writable_paths),
         network_access: now.network_access.or(then.network_access),
     }
 }

@@ -9,7 +9,9 @@ use switchboard_agents::{Agent, Input, Launch, Order, Prompt, Resume, Unsupporte
 use switchboard_event::{Id, SandboxMode};
 
 use crate::{
-    Machine, StartError, StartRequest, find,
+    Machine, StartError, StartRequest,
+    confinement::{SandboxDefaults, SandboxOrder},
+    find,
     mask::{Mask, secrets_of},
     past::Past,
     session::Private,
@@ -26,10 +28,15 @@ pub struct Prepared {
     pub remarks: Vec<String>,
     /// What nobody shall read who reads the session.
     pub mask: Mask,
+    /// The directories that a confined session may write.
+    pub workspace: Vec<PathBuf>,
+    /// The sandbox around the session, once it runs.
+    pub sandbox: Option<supervise::SandboxReport>,
 }
 
 impl Prepared {
     /// Checks and makes everything.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of what is asked for, and used once")]
     pub fn new(
         agent: &'static Agent,
         request: &StartRequest,
@@ -38,6 +45,7 @@ impl Prepared {
         private: &Private,
         machine: &Arc<Machine>,
         secrets: Vec<String>,
+        defaults: &SandboxDefaults,
     ) -> Result<Self, StartError> {
         let confined = matches!(request.config.sandbox_mode, Some(SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite));
         let (empty, secret) = (Prompt::default(), (machine.secret)());
@@ -62,14 +70,17 @@ impl Prepared {
             launch,
             source,
             spec: None,
+            workspace: Vec::new(),
+            sandbox: None,
             mask: Mask::new(secrets.into_iter().chain([secret]).chain(secrets_of(request))),
         };
         if !prepared.launch.program.is_empty() {
-            prepared.process(agent, request, cwd, private, machine, confined)?;
+            prepared.process(agent, request, cwd, private, machine, defaults, confined)?;
         }
         Ok(prepared)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "each is a part of what is asked for, and used once")]
     fn process(
         &mut self,
         agent: &Agent,
@@ -77,6 +88,7 @@ impl Prepared {
         cwd: &Path,
         private: &Private,
         machine: &Machine,
+        defaults: &SandboxDefaults,
         confined: bool,
     ) -> Result<(), StartError> {
         let found = find::program(agent, &self.launch.program, machine)?;
@@ -99,6 +111,7 @@ impl Prepared {
         }
         env.extend(self.launch.env.iter().cloned());
         self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
+        let confine = if confined { Some(self.confinement(request, cwd, private, machine, defaults)?) } else { None };
         let argv = std::iter::once(found.path.into_os_string()).chain(self.launch.args.iter().map(Into::into));
         self.spec = Some(Spec {
             argv: argv.collect(),
@@ -106,24 +119,36 @@ impl Prepared {
             cwd: cwd.to_owned(),
             cwd_identity: None,
             stdin: if self.launch.input == Input::Closed { supervise::Input::Closed } else { supervise::Input::Open },
-            confine: confined.then(|| self.confinement(request, cwd, private)),
+            confine,
             session: String::new(),
         });
         Ok(())
     }
 
-    fn confinement(&self, request: &StartRequest, cwd: &Path, private: &Private) -> Confinement {
-        let mut writable: Vec<_> = self.launch.writable.iter().filter(|path| made(path)).cloned().collect();
-        writable.push(private.path().to_owned());
-        if request.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite) {
-            writable.push(cwd.to_owned());
-            writable.extend(request.config.writable_roots.iter().flatten().map(PathBuf::from));
-        }
-        Confinement { writable, best_effort: request.sandbox_best_effort, ..Confinement::default() }
+    fn confinement(
+        &mut self,
+        request: &StartRequest,
+        cwd: &Path,
+        private: &Private,
+        machine: &Machine,
+        defaults: &SandboxDefaults,
+    ) -> Result<Confinement, StartError> {
+        let order = SandboxOrder {
+            config: &request.config,
+            launch: &self.launch,
+            cwd,
+            private: private.path(),
+            home: &machine.home,
+            best_effort: request.sandbox_best_effort || defaults.best_effort,
+            hidden: &defaults.hidden,
+        };
+        self.workspace = order.workspace();
+        order.confinement()
     }
 
     /// Adds a remark about each feature that the sandbox lacks.
     pub fn note_sandbox(&mut self, report: &supervise::SandboxReport) {
+        self.sandbox = Some(report.clone());
         for (feature, reason) in &report.missing {
             self.remarks.push(format!("the sandbox is weaker than asked for: {feature} is not available: {reason}"));
         }
@@ -133,11 +158,6 @@ impl Prepared {
 /// A token for a server that only built-in agents speak to: no process gets it.
 fn is_token(name: &str) -> bool {
     name.starts_with("SWITCHBOARD_") && name.ends_with("_TOKEN")
-}
-
-/// An agent's own folder: one that is not there yet is made, since the agent could not do it from inside.
-fn made(path: &Path) -> bool {
-    path.exists() || std::fs::create_dir_all(path).is_ok()
 }
 
 /// The agent's own id of what is continued. A session that had no turn yet begins anew.

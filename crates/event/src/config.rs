@@ -78,6 +78,9 @@ pub struct SessionConfig {
     /// Folders that may be written beside the workspace, where only the workspace may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable_roots: Option<Vec<String>>,
+    /// Protected paths that a confined agent may write all the same: absolute, or relative to the working directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writable_paths: Option<Vec<String>>,
     /// Whether what the agent runs may use the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_access: Option<bool>,

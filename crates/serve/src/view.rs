@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use switchboard_engine::supervise::{SandboxFeature, SandboxReport};
 use switchboard_event::{EndReason, Fault, Id, SessionConfig, Timestamp};
 use switchboard_store::{Log, Session as Stored, State, StoreError};
 
@@ -53,6 +54,9 @@ pub struct SessionView {
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
+    /// The sandbox around its agent, while a confined session runs in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxView>,
     /// The process that answers runs it.
     pub here: bool,
     /// How many requests wait for an answer.
@@ -60,6 +64,26 @@ pub struct SessionView {
     /// It is put away, so that lists need not show it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
+}
+
+/// The sandbox that is in force around a session's agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxView {
+    /// The features of the kernel that enforce it.
+    pub enforced: Vec<String>,
+    /// Features that this machine lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+impl From<&SandboxReport> for SandboxView {
+    fn from(report: &SandboxReport) -> Self {
+        let name = |feature: SandboxFeature| feature.name().to_owned();
+        Self {
+            enforced: report.enforced.iter().copied().map(name).collect(),
+            missing: report.missing.iter().map(|(feature, _)| name(*feature)).collect(),
+        }
+    }
 }
 
 /// What became of a session.
@@ -130,8 +154,9 @@ impl Service {
     /// If the log cannot be read.
     pub async fn show(&self, stored: Stored) -> Result<SessionView, Problem> {
         let approvals = if stored.state == State::Waiting { self.open_approvals(&stored).await?.len() } else { 0 };
-        let here = self.engine().session(&stored.id).is_some_and(|session| !session.is_over());
-        Ok(SessionView::new(stored, here, approvals))
+        let running = self.engine().session(&stored.id).filter(|session| !session.is_over());
+        let sandbox = running.as_ref().and_then(|session| session.sandbox().map(SandboxView::from));
+        Ok(SessionView { sandbox, ..SessionView::new(stored, running.is_some(), approvals) })
     }
 }
 
@@ -169,6 +194,7 @@ impl SessionView {
             events: stored.head,
             reason: end.as_ref().map(|end| end.reason),
             error: end.and_then(|end| end.error),
+            sandbox: None,
             here,
             approvals,
             archived: stored.archived,

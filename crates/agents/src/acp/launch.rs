@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use switchboard_event::{ApprovalMode, SessionConfig};
 
 use super::driver::{Client, Habits, Setup, Start};
-use crate::{Abilities, Agent, Host, Launch, Login, Order, Unsupported, Versions, agent::no_config};
+use crate::{Abilities, Agent, Host, Launch, Login, Order, StateDirectory, Unsupported, Versions, agent::no_config};
 
 /// Any agent that speaks ACP, named by its command.
 pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", "acp", None, None, None, by_command));
@@ -63,8 +63,10 @@ pub struct Row {
     pub program: &'static str,
     /// What makes it speak ACP.
     pub args: &'static [&'static str],
-    /// Names of the folders where it keeps its state, beside its program's.
+    /// Names of the directories where it keeps its state, besides its program's.
     pub state: &'static [&'static str],
+    /// The directory of which a sandbox keeps only some changes, if its content is known.
+    pub known_state: Option<fn(&dyn Host) -> StateDirectory>,
     /// It does not end when its input does.
     pub lingers: bool,
 }
@@ -75,7 +77,10 @@ pub fn start(order: &Order<'_>, row: Row) -> Result<Launch, Unsupported> {
     let setup = Setup { habits, ..setup(order)? };
     let args = row.args.iter().map(|arg| (*arg).to_owned()).collect();
     let names: Vec<&str> = row.state.iter().copied().chain([row.program]).collect();
-    Ok(Launch { writable: state_folders(order.host, &names), ..launch(order, row.program.to_owned(), args, setup) })
+    let state: Vec<_> = row.known_state.iter().map(|known| known(order.host)).collect();
+    let mut writable = state_folders(order.host, &names);
+    writable.retain(|path| !state.iter().any(|known| known.path == *path));
+    Ok(Launch { writable, state, ..launch(order, row.program.to_owned(), args, setup) })
 }
 
 fn by_command(order: &Order<'_>) -> Result<Launch, Unsupported> {

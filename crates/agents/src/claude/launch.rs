@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
 use super::{driver::Claude, login, mcp, offers, prompts, rules, settings};
-use crate::{Abilities, Agent, Input, Launch, Order, Unsupported, Versions, WhileRunning};
+use crate::{Abilities, Agent, Host, Input, Launch, Order, StateDirectory, Unsupported, Versions, WhileRunning};
 
 /// Claude Code, as it can be run.
 pub const AGENT: Agent = Agent {
@@ -73,7 +73,7 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
         env: env(order),
         unset: OUTER.to_vec(),
         source: "claude",
-        writable: vec![settings::folder(order.host)],
+        state: vec![state(order.host)],
         weaker: weaker(order),
         counts_turns: true,
         ..Launch::default()
@@ -91,6 +91,16 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
         }
     }
     Ok(launch)
+}
+
+/// Shell snapshots and hooks run later, so only transcripts, what belongs to them and the login are kept. `~/.claude.json`
+/// lies outside and is read-only, which Claude Code 2.1.197 and 2.1.326 do not mind.
+pub fn state(host: &dyn Host) -> StateDirectory {
+    StateDirectory {
+        path: settings::folder(host),
+        kept_directories: &["projects", "todos", "tasks", "plans", "file-history"],
+        kept_files: &[".credentials.json"],
+    }
 }
 
 fn check(order: &Order<'_>) -> Result<(), Unsupported> {

@@ -51,7 +51,8 @@ fn two_way_is_spoken_over_its_input() {
     assert!(launch.driver.is_some() && launch.counts_turns && launch.weaker.is_empty());
     assert_eq!(launch.env, [("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".to_owned(), "1".to_owned())]);
     assert!(launch.unset.contains(&"CLAUDECODE") && launch.unset.contains(&"CLAUDE_CODE_CHILD_SESSION"));
-    assert_eq!(launch.writable, [Path::new("/home/user/.claude")]);
+    assert_eq!(launch.state.first().map(|state| state.path.as_path()), Some(Path::new("/home/user/.claude")));
+    assert_eq!(launch.writable, Vec::<std::path::PathBuf>::new());
 }
 
 #[test]

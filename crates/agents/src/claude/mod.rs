@@ -34,7 +34,7 @@ mod launches;
 #[cfg(test)]
 mod rehearsals;
 
-pub use launch::AGENT;
+pub use launch::{AGENT, state};
 pub use log::LOGS;
 
 use crate::Source;

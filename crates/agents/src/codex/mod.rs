@@ -19,7 +19,7 @@ mod responses;
 mod usage;
 mod user;
 
-pub use launch::AGENT;
+pub use launch::{AGENT, state};
 pub use log::LOGS;
 
 use crate::Source;

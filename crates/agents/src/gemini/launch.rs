@@ -4,7 +4,7 @@ use switchboard_event::{ApprovalMode, SandboxMode};
 
 use super::{config, policy, sessions, settings};
 use crate::{
-    Abilities, Agent, Input, Launch, Order, Resume, Unsupported, Versions,
+    Abilities, Agent, Host, Input, Launch, Order, Resume, StateDirectory, Unsupported, Versions,
     acp::{Client, Habits, Setup, Start},
 };
 
@@ -66,7 +66,7 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
 /// What both forms have in common.
 fn base(order: &Order<'_>) -> Result<Launch, Unsupported> {
     let mut launch = Launch { program: "gemini".to_owned(), ..Launch::default() };
-    launch.writable.push(settings::folder(order.host));
+    launch.state = state(order.host);
     // Else it starts itself again as a child, which signals do not reach (0.61.0).
     launch.env.push(("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned()));
     // Else it refuses a folder that nobody has looked at in its terminal, whatever the mode.
@@ -78,6 +78,14 @@ fn base(order: &Order<'_>) -> Result<Launch, Unsupported> {
     launch.args.extend(["--approval-mode".to_owned(), mode(order).to_owned()]);
     add_policy(order, &mut launch)?;
     Ok(launch)
+}
+
+/// Sessions lie in `tmp`, next to a directory of programs that it has downloaded and runs later.
+fn state(host: &dyn Host) -> Vec<StateDirectory> {
+    let path = settings::folder(host);
+    let programs = StateDirectory::discarded(path.join("tmp/bin"));
+    let kept_files = &["oauth_creds.json", "google_accounts.json", "gemini-credentials.json"];
+    vec![StateDirectory { path, kept_directories: &["tmp"], kept_files }, programs]
 }
 
 /// In the two-way form it asks, and is answered by what the session allows. In the other, nobody can be asked: its

@@ -28,6 +28,7 @@ pub fn run(args: &Acp) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
         let private = data.door()?;
+        data.adopt_orphans()?;
         let bounds = Bounds { limits: args.timeouts.limits(), ..Bounds::default() };
         let service = data.service(host::absolute(".".as_ref()), bounds)?;
         let (incoming, outgoing, written) = lines::standard();

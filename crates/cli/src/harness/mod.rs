@@ -58,6 +58,7 @@ async fn serve(args: &Harness, data: &Data, purpose: Purpose) -> Result<(), Fail
     let mut signals = Signals::listen()?;
     // Before there are sessions, so that whoever sees one can reach it.
     let private = data.door()?;
+    data.adopt_orphans()?;
     let service = data.service(args.folder()?, Bounds { limits: args.timeouts.limits(), ..Bounds::default() })?;
     let (connection, lines) = Connection::new(service, purpose);
     let (heard, written) = (pipes::read(), pipes::write(lines).fuse());

@@ -40,9 +40,12 @@ pub struct Run {
     /// Where the agent may write: none (no sandbox), read-only, workspace-write, full-access
     #[arg(long, short, value_name = "MODE", value_parser = offered::SANDBOX.try_map(|text| sandbox(&text)), hide_possible_values = true)]
     pub sandbox: Option<SandboxMode>,
-    /// Start without a sandbox where the kernel cannot enforce one
+    /// Start even if the kernel cannot enforce all of the sandbox, and report what is missing
     #[arg(long)]
     pub sandbox_best_effort: bool,
+    /// Protected path that a confined agent may write all the same, such as .git/config; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub writable_path: Vec<String>,
     /// A tool that needs no approval: its name, or command, edit, read, web, mcp
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     pub allow_tool: Vec<String>,
@@ -199,6 +202,7 @@ impl Run {
             blocked_tools: list(&self.block_tool),
             max_turns: self.max_turns,
             mcp_servers: self.mcp_servers()?,
+            writable_paths: list(&self.writable_path),
             ..SessionConfig::default()
         })
     }

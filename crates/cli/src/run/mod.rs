@@ -53,6 +53,7 @@ pub fn perform(
         let mut signals = Signals::listen()?;
         // Before anybody can see the session, so that whoever sees it can reach it.
         let private = data.door()?;
+        data.adopt_orphans()?;
         let session = data.engine.start(request).await?;
         let mut follower = session.follow();
         let written = match dialect {

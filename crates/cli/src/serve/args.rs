@@ -57,6 +57,9 @@ pub struct Serve {
     /// So many sessions run at once
     #[arg(long, value_name = "N")]
     pub max_sessions: Option<usize>,
+    /// Start confined sessions even if the kernel cannot enforce all of the sandbox; each reports what is missing
+    #[arg(long)]
+    pub sandbox_best_effort: bool,
     /// How long sessions wait for people
     #[command(flatten)]
     pub timeouts: Timeouts,

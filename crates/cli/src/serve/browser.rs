@@ -7,9 +7,9 @@ use std::{
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
 };
 
+use switchboard_engine::supervise::DETACH;
 use switchboard_serve::{guard::Token, listen::Address};
 
 use super::greeting;
@@ -39,12 +39,11 @@ fn page(folder: &Path, link: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Starts the browser so that it is no descendant of ours: those belong to sessions.
 #[expect(clippy::disallowed_methods, reason = "the browser is the user's: it stays when we go")]
 fn start(page: &Path) -> io::Result<()> {
-    let mut opener = Command::new(OPENER);
-    opener.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = opener.spawn()?;
-    // So that its end is taken.
-    thread::spawn(move || drop(child.wait()));
-    Ok(())
+    let mut opener = Command::new("/proc/self/exe");
+    opener.args([DETACH, OPENER]).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let is_started = opener.status()?.success();
+    if is_started { Ok(()) } else { Err(io::Error::other(format!("cannot run `{OPENER}`"))) }
 }

@@ -79,6 +79,12 @@ fn folder_of(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
 pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let listeners = plan.listeners()?;
     let data = data::open(Some(plan.folder.clone()), plan.args.durable)?;
+    if plan.args.sandbox_best_effort {
+        data.engine.accept_weaker_sandbox();
+    }
+    if let Some(file) = &plan.args.token_file {
+        data.engine.hide_from_sessions(file.clone());
+    }
     if let Some(token) = &plan.token {
         data.engine.keep_secret(token.expose().to_owned());
     }
@@ -89,16 +95,18 @@ pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };
     let mut server = Server::new(limits, drain.clone());
     let addresses: Vec<Address> = listeners.iter().map(Listener::address).collect();
+    greeting::say(&addresses, plan.token.as_ref(), &data);
+    greeting::say_agents(&data.engine);
+    if plan.args.open {
+        browser::open(&addresses, plan.token.as_ref(), &data);
+    }
+    // Only then can there be sessions: the browser must not be taken for one of their processes.
+    data.adopt_orphans()?;
     for listener in listeners {
         server.listen(listener, router.clone());
     }
     if let Some(age) = plan.args.keep.filter(|_| data.owner.is_some()) {
         keep::keep(data.engine.log().clone(), age);
-    }
-    greeting::say(&addresses, plan.token.as_ref(), &data);
-    greeting::say_agents(&data.engine);
-    if plan.args.open {
-        browser::open(&addresses, plan.token.as_ref(), &data);
     }
     Ok(Running { server, private, data, drain })
 }

@@ -15,6 +15,7 @@ use super::{
     desk::Desk,
     handle::{Ordered, Outcome},
     link::Arrival,
+    sandbox_notices::SessionSandbox,
     stderr::Stderr,
     stop::Ladder,
     timers::{Due, Timers},
@@ -48,6 +49,8 @@ pub(crate) struct Parts {
     pub counts_turns: bool,
     /// What is not to be kept of what comes and goes.
     pub mask: Mask,
+    /// The sandbox around a confined session.
+    pub sandbox: Option<SessionSandbox>,
 }
 
 /// The actor of one session.
@@ -79,6 +82,8 @@ pub(crate) struct Actor {
     /// Nor beside.
     pub(super) quiet: bool,
     pub(super) outcome: Outcome,
+    /// Notices that wait until the event that they are about is written down.
+    pub(super) pending_notices: Vec<String>,
 }
 
 /// What is to be sent.
@@ -111,6 +116,7 @@ impl Actor {
             silent: false,
             quiet: false,
             outcome: Outcome::default(),
+            pending_notices: Vec::new(),
         }
     }
 
@@ -294,6 +300,7 @@ impl Actor {
     /// Does what is to be done, or much of it, and has it committed; what is to be sent waits for that. False if it
     /// cannot be written down.
     async fn settle(&mut self) -> bool {
+        self.send_pending_notices();
         self.do_todo();
         // Whoever waits for it to be ready then knows what it has said about itself.
         let is_news = self.ready && !*self.parts.ready.borrow();

@@ -20,6 +20,8 @@ impl Actor {
         if let Some(line) = self.stderr.finish() {
             self.note(&Note::Stderr(&line));
         }
+        self.note_planted_files().await;
+        self.send_pending_notices();
         self.why();
         if let Some(Exit { code, signal }) = self.exit {
             self.note(&Note::Exited { code, signal });

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::{
     CommandError,
     hub::{Follower, Head},
+    supervise::SandboxReport,
 };
 
 /// Something that somebody wants of a session.
@@ -49,6 +50,7 @@ pub struct Session {
     pub(crate) orders: mpsc::Sender<Ordered>,
     pub(crate) outcome: watch::Receiver<Option<Outcome>>,
     pub(crate) ready: watch::Receiver<bool>,
+    pub(crate) sandbox: Option<Arc<SandboxReport>>,
 }
 
 impl Session {
@@ -62,6 +64,12 @@ impl Session {
     #[must_use]
     pub fn agent(&self) -> &'static Agent {
         self.agent
+    }
+
+    /// The sandbox around its agent; `None` if it is not confined.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<&SandboxReport> {
+        self.sandbox.as_deref()
     }
 
     /// The place behind which this run begins.

@@ -10,6 +10,7 @@ mod journal;
 mod link;
 mod orders;
 mod private;
+pub(crate) mod sandbox_notices;
 mod stderr;
 mod stop;
 mod timers;

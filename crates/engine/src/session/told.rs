@@ -72,6 +72,7 @@ impl Actor {
                     let usage = (**usage).clone();
                     self.used(&usage);
                 }
+                Body::ItemCompleted(item) => self.note_refused_write(item),
                 Body::ItemStarted(item) => {
                     if let (Details::Mcp(_), Some(id)) = (&item.details, &event.item) {
                         self.tools.add(id.clone());

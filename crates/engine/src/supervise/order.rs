@@ -66,9 +66,7 @@ pub fn encode(spec: &Spec) -> Result<Vec<u8>, Unsayable> {
         }
         for view in &confine.views {
             put(b'v', "a directory of the agent", &[view.path.as_os_str()])?;
-            put(b'V', "a directory of the session", &[view.base.as_os_str()])?;
-            view.writable.iter().try_for_each(|name| put(b'n', "a file of the agent", &[name]))?;
-            view.read_only.iter().try_for_each(|name| put(b'r', "a file of the agent", &[name]))?;
+            view.kept.iter().try_for_each(|name| put(b'n', "a file of the agent", &[name]))?;
         }
     }
     Ok(bytes)
@@ -104,9 +102,7 @@ fn decode_confinement(confine: &mut Confinement, tag: u8, value: OsString) -> Op
         b'p' => confine.protected.push(value.into()),
         b'x' => confine.hidden.push(value.into()),
         b'v' => confine.views.push(DirectoryView { path: value.into(), ..DirectoryView::default() }),
-        b'V' => confine.views.last_mut()?.base = value.into(),
-        b'n' => confine.views.last_mut()?.writable.push(value),
-        b'r' => confine.views.last_mut()?.read_only.push(value),
+        b'n' => confine.views.last_mut()?.kept.push(value),
         _ => return None,
     }
     Some(())
@@ -218,12 +214,7 @@ mod tests {
                 writable: vec!["/a b".into()],
                 protected: vec!["/a b/.git/hooks".into()],
                 hidden: vec!["/run/user".into(), "/token".into()],
-                views: vec![DirectoryView {
-                    path: "/home/.agent".into(),
-                    base: "/private/state".into(),
-                    writable: vec!["sessions".into()],
-                    read_only: vec!["settings.json".into()],
-                }],
+                views: vec![DirectoryView { path: "/home/.agent".into(), kept: vec!["sessions".into()] }],
                 best_effort: true,
             }),
             session: "s-1".to_owned(),

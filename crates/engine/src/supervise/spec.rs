@@ -54,24 +54,20 @@ pub struct Confinement {
     pub protected: Vec<PathBuf>,
     /// Files and directories that appear empty. Missing ones are skipped.
     pub hidden: Vec<PathBuf>,
-    /// Directories of which the agent gets a view of its own.
+    /// Directories of which the agent gets a view of its own. They must exist.
     pub views: Vec<DirectoryView>,
     /// Start even if the kernel cannot enforce all of it. [`Running`](super::Running) reports what is missing.
     pub best_effort: bool,
 }
 
-/// A directory that the agent sees with the same entries, of which only some are writable. New entries that it creates
-/// land in `base` and not in the directory itself.
+/// A directory that the agent sees as it is, and that stays as it is: changes go to a layer that is discarded with the
+/// session, except for those below some entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DirectoryView {
     /// The directory.
     pub path: PathBuf,
-    /// A directory with a placeholder for each entry, which takes the place of `path`.
-    pub base: PathBuf,
-    /// Names of entries that are the real ones and writable. They exist.
-    pub writable: Vec<OsString>,
-    /// Names of entries that are the real ones and read-only. They exist.
-    pub read_only: Vec<OsString>,
+    /// Names of entries whose changes are kept. They exist.
+    pub kept: Vec<OsString>,
 }
 
 #[cfg(test)]

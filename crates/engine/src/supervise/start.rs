@@ -168,7 +168,10 @@ fn input(kind: Input) -> io::Result<(Option<pipe::Sender>, Option<OwnedFd>)> {
 fn supervisor(exe: &Path, spec: &Spec, control: Socket, outputs: [OwnedFd; 2]) -> io::Result<StartedChild> {
     let [stdout, stderr] = outputs;
     let mut command = Command::new(exe);
-    command.arg0("switchboard").args([hidden::SUPERVISE, &spec.session]).args(spec.confine.as_ref().map(|_| "confined"));
+    command
+        .arg0("switchboard")
+        .args([hidden::SUPERVISE, &spec.session])
+        .args(spec.confine.as_ref().map(|_| "confined"));
     command.env_clear().env(SESSION_VARIABLE, &spec.session).current_dir("/").process_group(0);
     command.stdin(OwnedFd::from(control)).stdout(stdout).stderr(stderr);
     StartedChild::spawn(&mut command)

@@ -76,10 +76,8 @@ fn spec(script: &str, settings: &[&str]) -> Spec {
     }
 }
 
-/// `PATH:BASE:WRITABLE,…:READ-ONLY,…`.
+/// `PATH:KEPT,…`.
 fn directory_view(text: &str) -> Option<DirectoryView> {
-    let mut parts = text.split(':');
-    let (path, base) = (parts.next()?.into(), parts.next()?.into());
-    let mut names = || parts.next().map(|names| names.split(',').map(Into::into).collect());
-    Some(DirectoryView { path, base, writable: names()?, read_only: names()? })
+    let (path, names) = text.split_once(':')?;
+    Some(DirectoryView { path: path.into(), kept: names.split(',').map(Into::into).collect() })
 }

@@ -1,6 +1,6 @@
 //! Starting sessions, and continuing them: with the next prompt while they run, with another run when they have ended.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
@@ -174,6 +174,11 @@ impl Service {
     async fn check_roots(&self, config: &SessionConfig) -> Result<(), Problem> {
         for root in config.writable_roots.iter().flatten() {
             self.folder(Some(root)).await?;
+        }
+        for path in config.writable_paths.iter().flatten().map(Path::new).filter(|path| path.is_absolute()) {
+            // A file that is not there yet has a directory that is.
+            let directory = if path.is_dir() { Some(path) } else { path.parent() };
+            self.folder(directory.and_then(Path::to_str)).await?;
         }
         Ok(())
     }

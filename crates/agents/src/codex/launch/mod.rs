@@ -11,7 +11,7 @@ mod trust;
 
 pub use config_file::home;
 
-use crate::{Abilities, Agent, Launch, Order, Unsupported, Versions, WhileRunning};
+use crate::{Abilities, Agent, Host, Launch, Order, StateDirectory, Unsupported, Versions, WhileRunning};
 
 /// Codex, as it can be run.
 pub const AGENT: Agent = Agent {
@@ -64,8 +64,21 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
     }
     let mut launch = if order.one_shot { exec::launch(order)? } else { server::launch(order)? };
     launch.program = "codex".to_owned();
-    launch.writable = vec![home(order.host)];
+    launch.state = vec![state(order.host)];
+    if order.confined {
+        // Its databases only repeat what the rollouts have. A copy of one that another process writes may be torn.
+        launch.env.push(("CODEX_SQLITE_HOME".to_owned(), order.private.display().to_string()));
+    }
     Ok(launch)
+}
+
+/// Shell snapshots and the programs in `tmp` run later, so only threads, their locks and the login are kept.
+pub fn state(host: &dyn Host) -> StateDirectory {
+    StateDirectory {
+        path: home(host),
+        kept_directories: &["sessions", "archived_sessions", "thread-writer-locks"],
+        kept_files: &["auth.json"],
+    }
 }
 
 fn is_thread(id: &str) -> Result<(), Unsupported> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Host;
+use crate::{Host, StateDirectory};
 
 /// A folder of OpenCode's: under what the variable says, or under this folder of the home folder.
 fn folder(host: &dyn Host, variable: &str, default: &str) -> PathBuf {
@@ -20,9 +20,11 @@ pub fn config(host: &dyn Host) -> PathBuf {
     folder(host, "XDG_CONFIG_HOME", ".config")
 }
 
-/// All folders that it writes to.
-pub fn writable(host: &dyn Host) -> Vec<PathBuf> {
+/// Directories that it writes to and whose content runs later: plugins, language servers, git directories. Its database
+/// lies in the data directory itself, with files next to it that come and go.
+pub fn discarded(host: &dyn Host) -> Vec<StateDirectory> {
     let state = folder(host, "XDG_STATE_HOME", ".local/state");
     let cache = folder(host, "XDG_CACHE_HOME", ".cache");
-    vec![data(host), state, cache, config(host)]
+    let [snapshot, bin, repos] = ["snapshot", "bin", "repos"].map(|name| data(host).join(name));
+    [snapshot, bin, repos, state, cache, config(host)].into_iter().map(StateDirectory::discarded).collect()
 }

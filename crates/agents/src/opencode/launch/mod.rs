@@ -76,7 +76,8 @@ const USER: &str = "opencode";
 fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
     let model = order.config.model.as_deref().map(model).transpose()?;
     let mut launch =
-        Launch { program: "opencode".to_owned(), writable: folders::writable(order.host), ..Launch::default() };
+        Launch { program: "opencode".to_owned(), state: folders::discarded(order.host), ..Launch::default() };
+    launch.writable.push(folders::data(order.host));
     // OpenCode takes this for the folder to work in.
     launch.env.push(("PWD".to_owned(), order.cwd.display().to_string()));
     // It would be replaced under the running session.

@@ -39,9 +39,13 @@ fn a_server_of_its_own_with_a_password_that_is_no_argument() {
 
 #[test]
 fn its_folders_can_be_written() {
-    let plain = launch(&json!({})).writable;
-    let expected = [".local/share/opencode", ".local/state/opencode", ".cache/opencode", ".config/opencode"];
-    assert_eq!(plain, expected.map(|folder| Path::new("/home/user").join(folder)));
+    let plain = launch(&json!({}));
+    assert_eq!(plain.writable, [Path::new("/home/user/.local/share/opencode")]);
+    let discarded: Vec<_> = plain.state.iter().map(|state| state.path.as_path()).collect();
+    for directory in [".local/share/opencode/snapshot", ".cache/opencode", ".config/opencode"] {
+        assert!(discarded.contains(&Path::new("/home/user").join(directory).as_path()), "{directory}");
+    }
+    assert!(plain.state.iter().all(|state| state.kept_directories.is_empty() && state.kept_files.is_empty()));
     let machine = Machine::default().with_env("XDG_DATA_HOME", "/data");
     let wish = Wish { machine, ..Wish::default() };
     assert_eq!(wish.launch(&AGENT).unwrap().writable.first(), Some(&PathBuf::from("/data/opencode")));

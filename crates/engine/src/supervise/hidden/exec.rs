@@ -87,11 +87,7 @@ fn prepare(parent: u32, channel: &mut UnixStream) -> io::Result<Order> {
 }
 
 /// Applies the layers that work on this process itself. The others are around it already, or cannot be.
-fn confine(
-    confinement: &Confinement,
-    namespaces: Option<OsString>,
-    channel: &mut UnixStream,
-) -> Result<(), String> {
+fn confine(confinement: &Confinement, namespaces: Option<OsString>, channel: &mut UnixStream) -> Result<(), String> {
     let mut report = SandboxReport::default();
     let outer = namespaces.unwrap_or_default().into_string().unwrap_or_default();
     let (mut is_mounted, mut has_devices) = (false, false);
@@ -127,15 +123,15 @@ const NAMESPACE_FEATURES: &[SandboxFeature] = &[
     SandboxFeature::OwnDevices,
 ];
 
-/// Everything below a view may be written, since the real files in it are mounted read-only. Without mounts, only its
-/// writable entries.
+/// Everything below a view may be written, since changes go to a layer of their own. Without mounts, only the entries
+/// whose changes are kept.
 fn granted(confinement: &Confinement, is_mounted: bool) -> Vec<PathBuf> {
     let mut granted = confinement.writable.clone();
     for view in &confinement.views {
         if is_mounted {
             granted.push(view.path.clone());
         } else {
-            granted.extend(view.writable.iter().map(|name| view.path.join(name)));
+            granted.extend(view.kept.iter().map(|name| view.path.join(name)));
         }
     }
     granted

@@ -100,7 +100,8 @@ impl Init {
     fn forward(&mut self) {
         while matches!(self.children.read(&mut [0; 64]), Ok(1..)) {}
         for (signal, socket) in &mut self.forwarded {
-            if matches!(socket.read(&mut [0; 64]), Ok(1..)) && kill_process_group(self.agent, *signal) == Err(Errno::SRCH)
+            if matches!(socket.read(&mut [0; 64]), Ok(1..))
+                && kill_process_group(self.agent, *signal) == Err(Errno::SRCH)
             {
                 kill_process(self.agent, *signal).ok();
             }

@@ -12,14 +12,7 @@ use thiserror::Error;
 use super::{SandboxFeature, SandboxReport};
 
 /// Devices that programs use, as far as they exist.
-const DEVICES: &[&str] = &[
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Terminals and shared memory: of the session alone where it has devices of its own.
 const OWN_DEVICES: &[&str] = &["/dev/pts", "/dev/ptmx", "/dev/shm"];
@@ -54,11 +47,7 @@ pub enum LandlockError {
 ///
 /// # Errors
 /// If a writable path cannot be opened, or the kernel refuses rules that it knows.
-pub fn restrict(
-    writable: &[PathBuf],
-    has_own_devices: bool,
-    report: &mut SandboxReport,
-) -> Result<(), LandlockError> {
+pub fn restrict(writable: &[PathBuf], has_own_devices: bool, report: &mut SandboxReport) -> Result<(), LandlockError> {
     let mut rules = rules()?;
     for path in writable {
         let opened = PathFd::new(path);

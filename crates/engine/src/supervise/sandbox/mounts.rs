@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
+    ffi::{CString, OsString},
     fs::{self, DirBuilder, File},
     io,
     os::{
@@ -21,7 +21,8 @@ use std::{
 use rustix::{
     fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat, statvfs},
     mount::{
-        MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
+        MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+        mount_remount, unmount,
     },
 };
 
@@ -51,9 +52,7 @@ pub fn arrange(confinement: &Confinement, report: &mut SandboxReport) -> io::Res
     for (path, source) in &sources.writable {
         bind_writable(source, path)?;
     }
-    for view in &sources.views {
-        view.arrange()?;
-    }
+    arrange_views(&sources.views)?;
     protect(&sources.protected, &confinement.writable)?;
     hide(&sources.hidden)?;
     report.enforce(SandboxFeature::MountNamespace);
@@ -86,38 +85,61 @@ impl Sources {
         let protected = sorted.into_iter().filter_map(|path| Some((path.clone(), open(path).ok()?))).collect();
         let existing = |path: &PathBuf| Some((path.clone(), fs::symlink_metadata(path).ok()?.is_dir()));
         let hidden = confinement.hidden.iter().filter_map(existing).collect();
-        let views = confinement.views.iter().map(ViewSources::open).collect::<io::Result<_>>()?;
+        let mut views: Vec<_> = confinement.views.iter().collect();
+        views.sort_by(|a, b| a.path.cmp(&b.path));
+        let views = views.into_iter().map(ViewSources::open).collect::<io::Result<_>>()?;
         Ok(Self { writable, protected, hidden, views })
     }
 }
 
-/// A directory of which the agent gets a view, with its entries.
+/// A directory of which the agent gets a view, with the entries whose changes are kept.
 struct ViewSources {
     path: PathBuf,
-    base: OwnedFd,
-    entries: Vec<(OsString, OwnedFd, bool)>,
+    directory: OwnedFd,
+    kept: Vec<(PathBuf, OwnedFd)>,
 }
 
 impl ViewSources {
     fn open(view: &DirectoryView) -> io::Result<Self> {
-        let writable = view.writable.iter().map(|name| (name, true));
-        let read_only = view.read_only.iter().map(|name| (name, false));
-        let entry = |(name, is_writable): (&OsString, bool)| {
-            let source = openat(CWD, view.path.join(name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-            Some((name.clone(), source.ok()?, is_writable))
-        };
-        let entries = writable.chain(read_only).filter_map(entry).collect();
-        Ok(Self { path: view.path.clone(), base: open(&view.base)?, entries })
+        let kept = view.kept.iter().map(|name| view.path.join(name));
+        // A user may have moved an entry elsewhere, and left a link.
+        let kept = kept.map(|path| {
+            let source = openat(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            Ok((path.clone(), source.map_err(context(format!("cannot open {}", path.display())))?))
+        });
+        Ok(Self { path: view.path.clone(), directory: open(&view.path)?, kept: kept.collect::<io::Result<_>>()? })
     }
 
-    fn arrange(&self) -> io::Result<()> {
-        bind_writable(&self.base, &self.path)?;
-        for (name, source, is_writable) in &self.entries {
-            let path = self.path.join(name);
-            if *is_writable { bind_writable(source, &path)? } else { bind_read_only(source, &path)? }
-        }
-        Ok(())
+    /// Mounts the view, with its changes in the directory `layers`.
+    fn arrange(&self, layers: &Path) -> io::Result<()> {
+        let (upper, work) = (layers.join("upper"), layers.join("work"));
+        DirBuilder::new().mode(0o700).create(layers)?;
+        DirBuilder::new().mode(0o755).create(&upper)?;
+        DirBuilder::new().mode(0o700).create(&work)?;
+        let lower = descriptor_path(&self.directory);
+        // None of these paths has a character that would have to be escaped.
+        let options =
+            format!("lowerdir={},upperdir={},workdir={},userxattr", lower.display(), upper.display(), work.display());
+        let options = CString::new(options)?;
+        mount("overlay", &self.path, "overlay", MountFlags::NODEV | MountFlags::NOSUID, Some(options.as_c_str()))
+            .map_err(context(format!("cannot mount a view of {}", self.path.display())))?;
+        self.kept.iter().try_for_each(|(path, source)| bind_writable(source, path))
     }
+}
+
+/// The views of directories, whose changes are in memory, where no path leads to.
+fn arrange_views(views: &[ViewSources]) -> io::Result<()> {
+    if views.is_empty() {
+        return Ok(());
+    }
+    // Any directory will do: it is covered for this moment only.
+    let place = Path::new("/dev");
+    let flags = MountFlags::NODEV | MountFlags::NOSUID;
+    mount("tmpfs", place, "tmpfs", flags, c"mode=700").map_err(context("cannot mount a temporary file system"))?;
+    for (number, view) in views.iter().enumerate() {
+        view.arrange(&place.join(number.to_string()))?;
+    }
+    unmount(place, UnmountFlags::DETACH).map_err(context("cannot unmount a temporary file system"))
 }
 
 fn open(path: &Path) -> io::Result<OwnedFd> {
@@ -187,8 +209,7 @@ fn set_read_only(path: &Path, read_only: bool) -> io::Result<()> {
 }
 
 fn bind(source: &OwnedFd, path: &Path) -> io::Result<()> {
-    mount_bind_recursive(descriptor_path(source), path)
-        .map_err(context(format!("cannot mount {}", path.display())))
+    mount_bind_recursive(descriptor_path(source), path).map_err(context(format!("cannot mount {}", path.display())))
 }
 
 fn bind_writable(source: &OwnedFd, path: &Path) -> io::Result<()> {
@@ -219,7 +240,13 @@ fn protect(paths: &[(PathBuf, OwnedFd)], writable: &[PathBuf]) -> io::Result<()>
 fn hide(paths: &[(PathBuf, bool)]) -> io::Result<()> {
     for (path, is_directory) in paths {
         let hidden = if *is_directory {
-            mount("tmpfs", path, "tmpfs", MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV, c"mode=755,size=4k")
+            mount(
+                "tmpfs",
+                path,
+                "tmpfs",
+                MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
+                c"mode=755,size=4k",
+            )
         } else {
             mount_bind("/dev/null", path)
         };
@@ -250,7 +277,8 @@ fn own_devices() -> io::Result<()> {
     directory.create("/dev/shm")?;
     mount("devpts", "/dev/pts", "devpts", plain, c"newinstance,ptmxmode=0666,mode=0620")
         .map_err(context("cannot mount /dev/pts"))?;
-    mount("tmpfs", "/dev/shm", "tmpfs", plain | MountFlags::NODEV, c"mode=1777").map_err(context("cannot mount /dev/shm"))?;
+    mount("tmpfs", "/dev/shm", "tmpfs", plain | MountFlags::NODEV, c"mode=1777")
+        .map_err(context("cannot mount /dev/shm"))?;
     for (target, name) in [
         ("pts/ptmx", "ptmx"),
         ("/proc/self/fd", "fd"),

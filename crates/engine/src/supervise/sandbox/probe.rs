@@ -28,11 +28,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "AppArmor restricts user namespaces: run `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or add an \
          AppArmor profile for switchboard with the rule `userns,`",
     ),
-    (
-        "/proc/sys/kernel/unprivileged_userns_clone",
-        "0",
-        "run `sudo sysctl kernel.unprivileged_userns_clone=1`",
-    ),
+    ("/proc/sys/kernel/unprivileged_userns_clone", "0", "run `sudo sysctl kernel.unprivileged_userns_clone=1`"),
     ("/proc/sys/user/max_user_namespaces", "0", "run `sudo sysctl user.max_user_namespaces=10000`"),
 ];
 
@@ -43,7 +39,9 @@ const CONTAINER_MARKS: &[&str] = &["/.dockerenv", "/run/.containerenv"];
 pub fn refusal_hint(cause: &str) -> String {
     let accept = "or accept a weaker sandbox with --sandbox-best-effort";
     if cause.contains("Landlock") || cause.contains("landlock") {
-        return format!("run on Linux 6.2 or newer with Landlock enabled (`landlock` in the boot option lsm=), {accept}");
+        return format!(
+            "run on Linux 6.2 or newer with Landlock enabled (`landlock` in the boot option lsm=), {accept}"
+        );
     }
     if !cause.contains("namespace") && !cause.contains("mount") {
         return format!("run `switchboard doctor` for details, {accept}");

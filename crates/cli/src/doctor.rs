@@ -1,0 +1,129 @@
+//! `switchboard doctor`: what this machine can do for sessions, and how to fix what it cannot.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use serde_json::json;
+use switchboard_agents::Login;
+use switchboard_engine::{
+    Inspected, Installed, glance,
+    supervise::{SandboxReport, StartError, probe, sandbox_refusal_hint},
+};
+
+use crate::{failure::Failure, host};
+
+/// Check the sandbox, the data directory and the agents
+///
+/// The sandbox is checked by starting a confined process. Nothing is sent anywhere. Exits with 1 if something that
+/// sessions need is missing.
+#[derive(Args)]
+pub struct Doctor {
+    /// Directory where sessions are kept [default: the platform's data directory]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Doctor) -> Result<ExitCode, Failure> {
+    let machine = host::machine()?;
+    let data = host::absolute(&host::data_folder(args.data.clone())?);
+    let sandbox = host::runtime()?.block_on(probe(&machine.program));
+    let checkup = Checkup { sandbox, data_problem: data_problem(&data), data, agents: glance(&machine) };
+    let text = if args.json { format!("{}\n", checkup.json()) } else { checkup.text() };
+    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
+    Ok(if checkup.is_healthy() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+struct Checkup {
+    sandbox: Result<SandboxReport, StartError>,
+    data: PathBuf,
+    data_problem: Option<String>,
+    agents: Vec<Inspected>,
+}
+
+impl Checkup {
+    fn is_healthy(&self) -> bool {
+        self.data_problem.is_none() && self.sandbox.as_ref().is_ok_and(|report| report.shortfall().is_none())
+    }
+
+    fn text(&self) -> String {
+        let mut lines = self.sandbox_lines();
+        let state = self.data_problem.as_deref().unwrap_or("ok");
+        lines.push(format!("data     {}: {state}", self.data.display()));
+        lines.push("agents".to_owned());
+        let agents = self.agents.iter().filter(|agent| agent.state != Installed::ByCommand);
+        lines.extend(agents.map(|agent| format!("  {:<16} {}", agent.name, agent_state(agent))));
+        lines.join("\n") + "\n"
+    }
+
+    fn sandbox_lines(&self) -> Vec<String> {
+        let report = match &self.sandbox {
+            Ok(report) => report,
+            Err(error) => return vec![format!("sandbox  cannot be checked: {error}")],
+        };
+        let mut lines = match report.shortfall() {
+            None => vec!["sandbox  read-only and workspace-write can be enforced".to_owned()],
+            Some(shortfall) => vec![
+                format!("sandbox  read-only and workspace-write are refused: {shortfall}"),
+                format!("         fix: {}", sandbox_refusal_hint(&shortfall.to_string())),
+            ],
+        };
+        lines.extend(report.enforced.iter().map(|feature| format!("  {:<16} yes", feature.name())));
+        lines.extend(report.missing.iter().map(|(feature, reason)| {
+            let need = if feature.is_required() { "required" } else { "optional" };
+            format!("  {:<16} no ({need}): {reason}", feature.name())
+        }));
+        lines
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let sandbox = match &self.sandbox {
+            Ok(report) => json!({
+                "available": report.shortfall().is_none(),
+                "enforced": report.enforced.iter().map(|feature| feature.name()).collect::<Vec<_>>(),
+                "missing": report.missing.iter().map(|(feature, reason)| json!({
+                    "feature": feature.name(),
+                    "required": feature.is_required(),
+                    "reason": reason,
+                })).collect::<Vec<_>>(),
+                "fix": report.shortfall().map(|shortfall| sandbox_refusal_hint(&shortfall.to_string())),
+            }),
+            Err(error) => json!({ "available": false, "error": error.to_string() }),
+        };
+        json!({
+            "healthy": self.is_healthy(),
+            "sandbox": sandbox,
+            "data": { "path": self.data, "problem": self.data_problem },
+            "agents": self.agents,
+        })
+    }
+}
+
+fn agent_state(agent: &Inspected) -> String {
+    let login = match &agent.login {
+        Login::Yes(_) => ", logged in",
+        Login::No(_) => ", not logged in",
+        Login::Unknown | Login::NotNeeded => "",
+    };
+    let version = agent.version.as_deref().unwrap_or("installed");
+    match agent.state {
+        Installed::BuiltIn => "built in".to_owned(),
+        Installed::Missing => format!("not installed; {}", agent.install.unwrap_or("see its own documentation")),
+        Installed::TooOld => format!("{version}, too old; {}", agent.install.unwrap_or("update it")),
+        _ => format!("{version}{login}"),
+    }
+}
+
+/// The reason why sessions cannot be kept in a directory.
+fn data_problem(directory: &Path) -> Option<String> {
+    let existing = directory.ancestors().find(|path| path.exists())?;
+    let probe = tempfile::Builder::new().prefix(".switchboard-doctor").tempfile_in(existing);
+    probe.err().map(|error| format!("cannot write to {}: {error}", existing.display()))
+}

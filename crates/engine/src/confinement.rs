@@ -1,0 +1,102 @@
+//! The sandbox that a session asks for: its mode, the agent's own directories, and what the workspace holds that must stay
+//! as it is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use switchboard_agents::{Launch, StateDirectory};
+use switchboard_event::{SandboxMode, SessionConfig};
+
+use crate::{
+    StartError, git_directories, protected_files,
+    supervise::{Confinement, DirectoryView},
+    unix_sockets,
+};
+
+/// What holds for the sandboxes of all sessions.
+#[derive(Clone, Debug, Default)]
+pub struct SandboxDefaults {
+    /// Sessions start even if the kernel cannot enforce all of a sandbox.
+    pub best_effort: bool,
+    /// Files and directories of ours that confined sessions do not see.
+    pub hidden: Vec<PathBuf>,
+}
+
+/// The sandbox of a session that is to be confined.
+pub struct SandboxOrder<'a> {
+    pub config: &'a SessionConfig,
+    pub launch: &'a Launch,
+    pub cwd: &'a Path,
+    pub private: &'a Path,
+    pub home: &'a Path,
+    pub best_effort: bool,
+    pub hidden: &'a [PathBuf],
+}
+
+impl SandboxOrder<'_> {
+    /// Finds what is to be protected, and creates the directories that the agent could not create from inside.
+    pub fn confinement(&self) -> Result<Confinement, StartError> {
+        let exceptions = self.exceptions()?;
+        let mut writable = self.workspace();
+        writable.extend(self.launch.writable.iter().filter(|path| exists_or_created(path)).filter_map(real));
+        let protected = protected_files::existing(&writable, self.home, &exceptions);
+        writable.push(self.private.to_owned());
+        writable.extend(exceptions.into_iter().filter(|path| path.exists()));
+        let views: Vec<_> = self.launch.state.iter().filter_map(view).collect();
+        let visible: Vec<_> = writable.iter().chain(views.iter().map(|view| &view.path)).cloned().collect();
+        let mut hidden = unix_sockets::to_hide(&visible);
+        hidden.extend(self.hidden.iter().filter_map(real));
+        Ok(Confinement { writable, protected, hidden, views, best_effort: self.best_effort })
+    }
+
+    /// The directories of the user that the session may write.
+    pub fn workspace(&self) -> Vec<PathBuf> {
+        if self.config.sandbox_mode != Some(SandboxMode::WorkspaceWrite) {
+            return Vec::new();
+        }
+        let roots = self.config.writable_roots.iter().flatten().map(PathBuf::from);
+        let mut workspace: Vec<_> = roots.filter_map(|root| real(&root)).collect();
+        workspace.push(self.cwd.to_owned());
+        workspace.extend(git_directories::of_linked_worktree(self.cwd));
+        // Otherwise git's directory for hooks could be created and filled.
+        let repositories: Vec<_> = workspace.iter().map(|root| root.join(".git")).filter(|git| git.is_dir()).collect();
+        for git in repositories {
+            exists_or_created(&git.join("hooks"));
+        }
+        workspace
+    }
+
+    /// Paths that may be written although they are protected.
+    fn exceptions(&self) -> Result<Vec<PathBuf>, StartError> {
+        let given = self.config.writable_paths.iter().flatten();
+        given
+            .map(|given| {
+                let path = self.cwd.join(given);
+                // One that is not there yet has a directory that is.
+                let real = real(&path).or_else(|| Some(real(path.parent()?)?.join(path.file_name()?)));
+                let is_allowed = |real: &PathBuf| Path::new(given).is_absolute() || real.starts_with(self.cwd);
+                let cause = "it does not exist, or lies outside of the working directory".to_owned();
+                real.filter(is_allowed).ok_or(StartError::BadFolder { folder: path, cause })
+            })
+            .collect()
+    }
+}
+
+/// The view of a directory that the agent has or gets.
+fn view(state: &StateDirectory) -> Option<DirectoryView> {
+    let path = Some(&state.path).filter(|path| exists_or_created(path)).and_then(real)?;
+    let directories = state.kept_directories.iter().filter(|name| exists_or_created(&path.join(name)));
+    let files = state.kept_files.iter().filter(|name| path.join(name).is_file());
+    let kept = directories.chain(files).map(Into::into).collect();
+    Some(DirectoryView { path, kept })
+}
+
+fn exists_or_created(path: &Path) -> bool {
+    path.exists() || fs::create_dir_all(path).is_ok()
+}
+
+fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}

@@ -1,0 +1,37 @@
+//! The repository of a linked worktree lies outside of the workspace, and committing writes to it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The directories that git writes to for a workspace that is a linked worktree; none for others.
+///
+/// The file `.git` is part of the workspace, so an agent may have written it. The repository must name the workspace as
+/// one of its worktrees, which only a program with access to the repository can have brought about.
+pub fn of_linked_worktree(workspace: &Path) -> Vec<PathBuf> {
+    find(workspace).unwrap_or_default()
+}
+
+fn find(workspace: &Path) -> Option<Vec<PathBuf>> {
+    let link = workspace.join(".git");
+    let own = resolve(workspace, read_path(&link, "gitdir: ")?)?;
+    let common = resolve(&own, read_path(&own.join("commondir"), "")?)?;
+    let back = read_path(&own.join("gitdir"), "")?;
+    let names_us = fs::canonicalize(back).ok()? == fs::canonicalize(&link).ok()?;
+    let is_repository =
+        common.join("HEAD").is_file() && common.join("objects").is_dir() && common.join("refs").is_dir();
+    let is_inside = own.starts_with(common.join("worktrees"));
+    (names_us && is_repository && is_inside).then(|| vec![common])
+}
+
+/// The path that a small file names in its first line.
+fn read_path(file: &Path, prefix: &str) -> Option<PathBuf> {
+    let size = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len();
+    let text = (size <= 4096).then(|| fs::read_to_string(file).ok()).flatten()?;
+    Some(PathBuf::from(text.lines().next()?.strip_prefix(prefix)?.trim()))
+}
+
+fn resolve(base: &Path, path: PathBuf) -> Option<PathBuf> {
+    fs::canonicalize(base.join(path)).ok()
+}
