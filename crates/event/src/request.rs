@@ -39,12 +39,28 @@ pub struct RequestOpened {
     /// The answers that the agent offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<RequestOption>,
+    /// Only a person may answer: no mode, list or remembered answer decides it, and no is offered first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requires_person: bool,
     /// When it is declined by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The settings of the session decide it at once: nobody need be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decided: bool,
+}
+
+impl RequestOpened {
+    /// Leaves it to a person: only answers for this one time are offered, and those that say no come first, since some
+    /// clients preselect the first.
+    #[must_use]
+    pub fn for_a_person(mut self) -> Self {
+        self.requires_person = true;
+        let lasts = |option: &RequestOption| matches!(option.kind, OptionKind::AllowSession | OptionKind::AllowAlways);
+        self.options.retain(|option| !lasts(option));
+        self.options.sort_by_key(|option| option.kind == OptionKind::AllowOnce);
+        self
+    }
 }
 
 /// What a request is about.

@@ -145,9 +145,10 @@ fn asked(body: &Object<'_>, scribe: &mut Scribe) {
             questions: read(&approval, "questions").unwrap_or_default(),
             options: read(&approval, "options").unwrap_or_default(),
             expires_at: read(&approval, "expiresAt"),
-            decided: false,
+            ..RequestOpened::default()
         };
-        scribe.request_opened(None, request);
+        let is_for_a_person = approval.is_true("requiresPerson");
+        scribe.request_opened(None, if is_for_a_person { request.for_a_person() } else { request });
     }
 }
 

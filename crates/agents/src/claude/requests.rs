@@ -46,7 +46,7 @@ pub fn of_tool(id: &str, name: &str, request: &Object<'_>, todos: &items::Todos,
         _ => (About::Tool, None, Vec::new()),
     };
     let title = request.filled("title").or_else(|| request.filled("description"));
-    RequestOpened {
+    let opened = RequestOpened {
         request: Id::from(id),
         about,
         title: title.or_else(|| command.clone()).unwrap_or_else(|| name.to_owned()),
@@ -57,9 +57,16 @@ pub fn of_tool(id: &str, name: &str, request: &Object<'_>, todos: &items::Todos,
         changes,
         questions,
         options: options(OPTIONS),
-        expires_at: None,
-        decided: false,
-    }
+        ..RequestOpened::default()
+    };
+    if is_for_a_person(request) { opened.for_a_person() } else { opened }
+}
+
+/// Claude Code 2.1.326 marks requests that a person must answer: the tool needs one, a rule of the user says to ask, or
+/// no is to be the default.
+fn is_for_a_person(request: &Object<'_>) -> bool {
+    let is_set = |name: &str| request.get(name).is_some_and(|value| !matches!(value.text(), "false" | "null"));
+    ["requires_user_interaction", "matched_ask_rule", "default_to_no"].into_iter().any(is_set)
 }
 
 /// One question of `AskUserQuestion`.

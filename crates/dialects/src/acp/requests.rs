@@ -136,11 +136,16 @@ fn options(request: &RequestOpened) -> Vec<PermissionOption<'_>> {
         },
     });
     let own: Vec<_> = own.collect();
-    if own.is_empty() {
-        vec![option(ALLOW, "Allow", OptionKind::AllowOnce), option(REJECT, "Reject", OptionKind::RejectOnce)]
-    } else {
-        own
+    if !own.is_empty() {
+        return own;
     }
+    let mut usual =
+        vec![option(ALLOW, "Allow", OptionKind::AllowOnce), option(REJECT, "Reject", OptionKind::RejectOnce)];
+    if request.requires_person {
+        // Editors may preselect the first.
+        usual.reverse();
+    }
+    usual
 }
 
 fn option<'a>(id: impl Into<Cow<'a, str>>, name: &'a str, kind: OptionKind) -> PermissionOption<'a> {

@@ -40,6 +40,7 @@ fn meta<'a>(event: &'a Event, request: &'a RequestOpened) -> ApprovalMeta<'a> {
         tool: call.map(|call| call.name.as_str()).filter(|name| !name.is_empty()),
         input: call.and_then(|call| call.input.as_deref()),
         options: &request.options,
+        requires_person: request.requires_person,
         expires_at: request.expires_at,
         thread: event.thread.as_deref(),
         parent_item_id: event.parent.as_deref(),

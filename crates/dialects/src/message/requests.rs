@@ -40,6 +40,7 @@ impl Messenger {
             changes: tools::file_changes(&request.changes),
             questions: &request.questions,
             options: &request.options,
+            requires_person: request.requires_person,
             expires_at: request.expires_at.map(|at| at.as_micros().div_euclid(1_000)),
         }));
         out.send_with(kind, Vec::new(), self.parents.of(out.item()));

@@ -19,6 +19,8 @@ struct Open {
     options: BTreeMap<String, OptionKind>,
     /// The questions, and whether one may be answered in own words.
     questions: BTreeMap<String, Choices>,
+    /// It may be allowed this once only.
+    requires_person: bool,
     /// An answer is on its way to the agent.
     answered: bool,
 }
@@ -36,7 +38,8 @@ impl Desk {
             (question.id.clone(), Choices { labels, free_text: question.free_text || question.choices.is_empty() })
         });
         let options = request.options.iter().map(|option| (option.id.clone(), option.kind)).collect();
-        let open = Open { about: request.about, options, questions: questions.collect(), answered: false };
+        let (about, requires_person) = (request.about, request.requires_person);
+        let open = Open { about, options, questions: questions.collect(), requires_person, answered: false };
         self.open.insert(request.request.clone(), open);
     }
 
@@ -64,6 +67,9 @@ fn check(open: &Open, answer: &Answer, abilities: &Abilities) -> Result<(), Comm
     let allowed = matches!(answer.decision, Decision::Allow | Decision::AllowSession);
     if answer.input.is_some() && !abilities.changed_input {
         return bad("this agent does not take another input than the one it asked for".to_owned());
+    }
+    if open.requires_person && answer.decision == Decision::AllowSession {
+        return bad("this request is for a person each time, and can be allowed only once".to_owned());
     }
     if let Some(option) = &answer.option {
         match open.options.get(option) {
@@ -142,6 +148,14 @@ mod tests {
         let changed = Answer { input: Some(switchboard_event::raw(&1)), ..answer(Decision::Allow, &[("q", "A")]) };
         assert!(desk.take(&changed, &Abilities::NONE).is_err());
         desk.take(&answer(Decision::Decline, &[]), &Abilities::NONE).unwrap();
+    }
+
+    #[test]
+    fn what_is_for_a_person_is_not_allowed_for_the_session() {
+        let mut desk = Desk::default();
+        desk.opened(&RequestOpened { request: Id::from("r"), ..RequestOpened::default() }.for_a_person());
+        assert!(desk.take(&answer(Decision::AllowSession, &[]), &Abilities::NONE).is_err());
+        desk.take(&answer(Decision::Allow, &[]), &Abilities::NONE).unwrap();
     }
 
     #[test]

@@ -13,6 +13,7 @@ const DECISIONS = {
   cancel: 'cancel',
 };
 const USUAL = [{ kind: 'allow_once' }, { kind: 'allow_session' }, { kind: 'reject' }];
+const USUAL_FOR_A_PERSON = [{ kind: 'reject' }, { kind: 'allow_once' }];
 const WORDS = {
   allow_once: 'Allow once',
   allow_session: 'Allow for the session',
@@ -78,7 +79,8 @@ async function sendAnswer(form, session, request, answer) {
 
 // The ways to answer: what the agent offers, else the usual three; never without a yes and a no.
 function ways(request) {
-  const offered = request.options?.length ? request.options : USUAL;
+  const usual = request.requiresPerson ? USUAL_FOR_A_PERSON : USUAL;
+  const offered = request.options?.length ? request.options : usual;
   const all = offered.map((option) => ({ ...option, decision: DECISIONS[option.kind] ?? 'decline' }));
   if (!all.some((way) => way.decision === 'decline')) all.push({ kind: 'reject', decision: 'decline' });
   return all;
@@ -89,7 +91,8 @@ function buildApproval(form, request, send) {
   const buttons = ways(request).map((way) => {
     const key = taken.has(way.decision) ? undefined : KEYS[way.decision];
     taken.add(way.decision);
-    return wayButton(form, way, key, key ? HOOKS[way.decision] : 'other-option', send);
+    const isPrimary = way.decision === 'accept' && !request.requiresPerson;
+    return wayButton(form, way, key, key ? HOOKS[way.decision] : 'other-option', isPrimary, send);
   });
   const reason = el('input', {
     test: 'reason',
@@ -117,11 +120,11 @@ function buildApproval(form, request, send) {
   form.press = (key) => press(form, key);
 }
 
-function wayButton(form, way, key, hook, send) {
+function wayButton(form, way, key, hook, isPrimary, send) {
   const label = way.kind === 'allow_once' || way.kind === 'reject' || !way.label ? WORDS[way.kind] : way.label;
   const isNo = way.decision === 'decline';
   const act = () => (isNo && key ? form.askReason() : send({ decision: way.decision, option: way.id }));
-  const made = button(way.decision === 'accept' ? '.primary' : '', hook, act, clip(label, 80), key && el('kbd', key));
+  const made = button(isPrimary ? '.primary' : '', hook, act, clip(label, 80), key && el('kbd', key));
   made.title = way.label ?? '';
   if (key) made.dataset.key = key;
   return made;

@@ -75,6 +75,9 @@ pub struct Asked {
     /// The questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
+    /// Only a person may answer: yes is never preselected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub requires_person: bool,
     /// When the answer is no by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -155,8 +155,8 @@ fn resolved(event: Event) -> Option<Box<RequestResolved>> {
 }
 
 fn asked(opened: RequestOpened, open: bool) -> Asked {
-    let RequestOpened { request, about, options, questions, expires_at, decided, .. } = opened;
-    Asked { id: request, about, open: open && !decided, options, questions, expires_at }
+    let RequestOpened { request, about, options, questions, requires_person, expires_at, decided, .. } = opened;
+    Asked { id: request, about, open: open && !decided, options, questions, requires_person, expires_at }
 }
 
 fn notice(line: &Line, source: &mut dyn Source) -> Option<Entry> {

@@ -52,6 +52,9 @@ pub struct Approval {
     /// The answers that the agent offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<RequestOption>,
+    /// Only a person may answer, and only for this one time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requires_person: bool,
     /// When it is declined by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
@@ -71,6 +74,7 @@ impl Approval {
             call: request.call.clone(),
             questions: request.questions.clone(),
             options: request.options.clone(),
+            requires_person: request.requires_person,
             expires_at: request.expires_at,
         }
     }

@@ -46,6 +46,15 @@ pub fn command(params: &Object<'_>, scribe: &Scribe) -> RequestOpened {
     }
 }
 
+/// A command that only a person may let run: approvals of the kind `humanCommand` (Codex 0.169.0, in its schema only).
+pub fn is_for_a_person(method: &str, params: &Object<'_>) -> bool {
+    const KIND: &str = "humanCommand";
+    let meta = params.object("_meta");
+    method.split('/').any(|word| word == KIND)
+        || ["kind", "approvalKind", "type"].into_iter().any(|name| params.is(name, KIND))
+        || meta.is("codex_approval_kind", KIND)
+}
+
 /// The tool that asks, as the model knows it: rules can name it.
 fn tool(name: &str, kind: CallKind) -> Box<Call> {
     Box::new(Call { name: name.to_owned(), kind, ..Call::default() })

@@ -66,7 +66,7 @@ impl AppServer {
         let thread = params.str("threadId").or_else(|| params.str("conversationId"));
         self.threads.enter(thread.as_deref(), scribe);
         let (kind, item, opened) = match method {
-            "item/commandExecution/requestApproval" => {
+            "item/commandExecution/requestApproval" | "item/humanCommand/requestApproval" => {
                 (Kind::Decision, params.filled("itemId"), asked::command(params, scribe))
             }
             "item/fileChange/requestApproval" => {
@@ -85,7 +85,10 @@ impl AppServer {
                 return service(method, scribe);
             }
         };
-        let opened = RequestOpened { request, ..opened };
+        let mut opened = RequestOpened { request, ..opened };
+        if asked::is_for_a_person(method, params) {
+            opened = opened.for_a_person();
+        }
         self.requests.push(id.text(), kind, &opened);
         scribe.request_opened(item.map(Id::from), opened);
         scribe.otherwise(control(method));

@@ -73,6 +73,9 @@ impl Approval {
             offer("c", "stop", "do not allow this, and stop the turn", Means::Decide(Decision::Cancel, cancel));
         }
         keys.extend(others(&request.options));
+        if request.requires_person {
+            keys.sort_by_key(Key::allows);
+        }
         Self { keys, typing: Typing::Key }
     }
 
@@ -130,6 +133,10 @@ impl Approval {
 }
 
 impl Key {
+    fn allows(&self) -> bool {
+        matches!(self.means, Means::Decide(Decision::Allow | Decision::AllowSession, _) | Means::Edit)
+    }
+
     fn explained(&self) -> String {
         if self.help.is_empty() { clean::line(&self.label) } else { self.help.to_owned() }
     }

@@ -55,6 +55,9 @@ pub struct ApprovalMeta<'a> {
     /// The answers that the agent offers.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub options: &'a [RequestOption],
+    /// Only a person may answer, and only for this one time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub requires_person: bool,
     /// When it is declined by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -190,6 +190,9 @@ pub struct PermissionRequest<'a> {
     pub questions: &'a [Question],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub options: &'a [RequestOption],
+    /// Only a person may answer, and only for this one time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub requires_person: bool,
     /// When it is declined by itself: milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
