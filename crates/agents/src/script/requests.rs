@@ -42,7 +42,7 @@ impl Live {
     pub(super) fn approve(&mut self, shell: &Shell<'_>, scribe: &mut Scribe) {
         let command = shell.command;
         let item = self.start_command(command, scribe);
-        if scribe.start().config.approval_mode == Some(ApprovalMode::AutoAll) {
+        if runs_unasked(scribe) {
             return self.finish_command(&item, &Printing::of(shell), scribe);
         }
         let opened = RequestOpened {
@@ -57,7 +57,7 @@ impl Live {
 
     pub(super) fn approve_edit(&mut self, file: &Sides<'_>, scribe: &mut Scribe) {
         let item = self.start_edit(file, scribe);
-        if matches!(scribe.start().config.approval_mode, Some(ApprovalMode::AutoAll | ApprovalMode::AutoEdit)) {
+        if runs_unasked(scribe) {
             return self.finish_edit(&item, scribe);
         }
         let changes = match scribe.item(&item).map(|item| &item.details) {
@@ -183,4 +183,10 @@ fn answers(fields: &Object<'_>) -> BTreeMap<String, Vec<String>> {
         None => value.array().into_iter().filter_map(|entry| entry.str().map(Into::into)).collect(),
     };
     fields.object("answers").iter().map(|(question, value)| (question.to_owned(), texts(value))).collect()
+}
+
+/// Nothing could be decided but yes. A tool that is blocked is declined when it asks.
+fn runs_unasked(scribe: &Scribe) -> bool {
+    let config = &scribe.start().config;
+    config.approval_mode == Some(ApprovalMode::AutoAll) && config.blocked_tools.as_ref().is_none_or(Vec::is_empty)
 }
