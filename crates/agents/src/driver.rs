@@ -164,13 +164,6 @@ pub enum Effect {
     },
     /// Close the agent's standard input.
     CloseInput,
-    /// Copy a file before anything that may harm it.
-    CopyFile {
-        /// The file.
-        from: PathBuf,
-        /// Its copy.
-        to: PathBuf,
-    },
     /// Call back after a time, unless disarmed. Arming again starts anew.
     Arm(Timer, Duration),
     /// Do not call back.

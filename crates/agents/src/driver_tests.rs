@@ -380,7 +380,6 @@ fn shown(effect: &Effect) -> Value {
         Effect::Listen { path } => json!({ "listen": path }),
         Effect::Follow { feed, offset } => json!({ "follow": feed, "offset": offset }),
         Effect::CloseInput => json!("close_input"),
-        Effect::CopyFile { from, to } => json!({ "copy": [from, to] }),
         Effect::Arm(timer, time) => json!({ "arm": timer.0, "seconds": time.as_secs_f64() }),
         Effect::Disarm(timer) => json!({ "disarm": timer.0 }),
         Effect::Ready => json!("ready"),

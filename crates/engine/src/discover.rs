@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use switchboard_event::{Info, SessionConfig};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::{Engine, Limits, Session, StartError, StartRequest, nowhere::Nowhere};
+use crate::{Engine, Limits, Session, StartError, StartRequest, nowhere::Nowhere, paths::WorkingDirectory};
 
 /// How long an agent may take to say what it offers, once it is ready.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,10 +21,16 @@ impl Engine {
     ///
     /// # Errors
     /// If it cannot be started, or ends before it is ready.
-    pub async fn discover(&self, agent: &str, config: SessionConfig) -> Result<Info, StartError> {
+    pub async fn discover(
+        &self,
+        agent: &str,
+        config: SessionConfig,
+        working_directory: Option<WorkingDirectory>,
+    ) -> Result<Info, StartError> {
         let aside = self.beside(Arc::new(Nowhere));
         let limits = Limits { handshake: HANDSHAKE, ..Limits::default() };
-        let request = StartRequest { agent: agent.to_owned(), config, stay: true, limits, ..StartRequest::default() };
+        let agent = agent.to_owned();
+        let request = StartRequest { agent, config, working_directory, stay: true, limits, ..StartRequest::default() };
         let session = aside.start(request).await?;
         let offered = offered(&session).await;
         // Whatever it is doing, nobody needs it any more.

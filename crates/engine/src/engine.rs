@@ -21,6 +21,7 @@ use crate::{
     mask::Mask,
     owner,
     past::Past,
+    paths::{WorkingDirectory, Workspace},
     prepare::{Prepared, check_abilities},
     recover,
     rooms::{Reserved, Rooms},
@@ -164,10 +165,10 @@ impl Engine {
         let past = Past::of(&*self.log, &mut request)?;
         let agent = agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
         check_abilities(agent, &request, past.as_ref())?;
-        let cwd = self.folder(&request.config)?;
+        let cwd = working_directory(&mut request)?;
         roots(&request.config)?;
         request.config.agent_type = Some(agent.name.to_owned());
-        request.config.working_directory = Some(cwd.to_string_lossy().into_owned());
+        request.config.working_directory = Some(cwd.path().to_string_lossy().into_owned());
         let machine = Arc::new(self.machine.with_env(self.environment(&request)));
         let private = self.private()?;
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -184,17 +185,6 @@ impl Engine {
             self.rooms.leave(&last);
         }
         self.rooms.reserve(id).ok_or_else(|| StartError::Running(id.clone()))
-    }
-
-    /// The folder to work in, absolute and without detours.
-    fn folder(&self, config: &SessionConfig) -> Result<PathBuf, StartError> {
-        let folder = PathBuf::from(config.working_directory.as_deref().unwrap_or("."));
-        let bad = |cause: String| StartError::BadFolder { folder: folder.clone(), cause };
-        let real = std::fs::canonicalize(&folder).map_err(|error| bad(error.to_string()))?;
-        if !real.is_dir() {
-            return Err(bad("it is not a folder".to_owned()));
-        }
-        Ok(real)
     }
 
     /// The environment that the agent gets: all of ours but our secrets, or only what was asked for.
@@ -221,7 +211,7 @@ impl Engine {
         agent: &'static Agent,
         request: StartRequest,
         past: Option<Past>,
-        cwd: PathBuf,
+        cwd: WorkingDirectory,
         private: Private,
         mut prepared: Prepared,
         machine: Arc<Machine>,
@@ -234,7 +224,7 @@ impl Engine {
             Some(spec) => Some(supervise::start(&machine.program, Spec { session: id.to_string(), ..spec }).await?),
             None => None,
         };
-        self.enter(&id, agent, &request, &cwd, continued.as_ref(), &prepared.mask)?;
+        self.enter(&id, agent, &request, cwd.path(), continued.as_ref(), &prepared.mask)?;
         let seen = continued.as_ref().map_or(0, |past| past.head);
         let head = Head::new(id.clone(), seen, self.rooms.room.clone());
         let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
@@ -262,7 +252,7 @@ impl Engine {
         let actor = Actor::new(Parts {
             agent,
             config: request.config,
-            cwd,
+            workspace: workspace(&cwd, &machine),
             machine,
             translator,
             driver: prepared.launch.driver.take(),
@@ -379,6 +369,21 @@ async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Opt
     if session.outcome().await.unwritten.is_some() {
         engine.close_later(session.id()).await;
     }
+}
+
+/// The directory to work in: the one that the caller has opened, or that the settings name.
+fn working_directory(request: &mut StartRequest) -> Result<WorkingDirectory, StartError> {
+    if let Some(opened) = request.working_directory.take() {
+        return Ok(opened);
+    }
+    let folder = PathBuf::from(request.config.working_directory.as_deref().unwrap_or("."));
+    WorkingDirectory::open(&folder).map_err(|cause| StartError::BadFolder { folder, cause: cause.to_string() })
+}
+
+/// What the agent may edit without asking. `~` is the home directory of the agent, which the request can change.
+fn workspace(cwd: &WorkingDirectory, machine: &Machine) -> Workspace {
+    let homes = machine.env.get("HOME").map(PathBuf::from).into_iter().chain([machine.home.clone()]);
+    Workspace::new(cwd.path().to_owned(), homes)
 }
 
 /// Folders that may be written beside the workspace must be there: a sandbox cannot allow what is not.

@@ -15,6 +15,7 @@ mod mask;
 mod nowhere;
 mod owner;
 mod past;
+pub mod paths;
 mod policy;
 mod prepare;
 mod protected_files;

@@ -1,8 +1,9 @@
-//! What is allowed without asking anybody: the session's settings against what an agent asks for. Pure.
-
-use std::path::{Component, Path, PathBuf};
+//! What is allowed without asking: the session's settings against what an agent asks for. Of the world it looks only at
+//! where paths lead.
 
 use switchboard_event::{About, ApprovalMode, CallKind, ChangeKind, RequestOpened, SessionConfig};
+
+use crate::paths::{EditTarget, Workspace};
 
 /// What the settings say about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,19 +49,32 @@ impl Kind {
 
 /// Decides by the session's settings. `mcp` says that the tool is known to belong to an MCP server.
 #[must_use]
-pub fn decide(config: &SessionConfig, cwd: &Path, request: &RequestOpened, mcp: bool) -> Verdict {
+pub fn decide(config: &SessionConfig, workspace: &Workspace, request: &RequestOpened, mcp: bool) -> Verdict {
     match request.about {
-        About::Command | About::FileChange | About::Tool => decide_tool(config, cwd, request, mcp),
+        About::Command | About::FileChange | About::Tool => decide_tool(config, workspace, request, mcp),
+        _ if request.requires_person => Verdict::Ask,
         About::Plan | About::Permissions if mode(config) == ApprovalMode::AutoAll => Verdict::Allow,
         _ => Verdict::Ask,
     }
 }
 
-fn decide_tool(config: &SessionConfig, cwd: &Path, request: &RequestOpened, mcp: bool) -> Verdict {
+fn decide_tool(config: &SessionConfig, workspace: &Workspace, request: &RequestOpened, mcp: bool) -> Verdict {
     let (kind, name) = (kind(request, mcp), request.call.as_ref().map(|call| call.name.as_str()));
     let listed = |list: &Option<Vec<String>>| list.iter().flatten().any(|entry| matches(entry, kind, name));
     if listed(&config.blocked_tools) {
         return Verdict::Decline("this tool is blocked in the settings of the session".to_owned());
+    }
+    // A tool that is blocked never runs, whoever answers. Nothing else may answer for a person.
+    if request.requires_person {
+        return Verdict::Ask;
+    }
+    if mode(config) == ApprovalMode::AutoAll {
+        return Verdict::Allow;
+    }
+    let edits = if kind == Kind::Edit { Edits::of(workspace, request) } else { Edits::Outside };
+    if kind == Kind::Edit && edits == Edits::Protected {
+        // An entry of a list speaks of a tool, and means no file that runs code later.
+        return Verdict::Ask;
     }
     if listed(&config.allowed_tools) {
         return Verdict::Allow;
@@ -68,8 +82,8 @@ fn decide_tool(config: &SessionConfig, cwd: &Path, request: &RequestOpened, mcp:
     let allowed = match mode(config) {
         ApprovalMode::AutoAll => true,
         ApprovalMode::Ask => false,
-        ApprovalMode::AutoEdit => kind == Kind::Read || kind == Kind::Edit && is_inside(cwd, request),
-        ApprovalMode::AskDangerous => !is_dangerous(kind, cwd, request),
+        ApprovalMode::AutoEdit => kind == Kind::Read || kind == Kind::Edit && edits == Edits::Inside,
+        ApprovalMode::AskDangerous => !is_dangerous(kind, edits, request),
     };
     if allowed { Verdict::Allow } else { Verdict::Ask }
 }
@@ -78,12 +92,41 @@ fn mode(config: &SessionConfig) -> ApprovalMode {
     config.approval_mode.unwrap_or_default()
 }
 
+/// Where the files lie that a request would change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edits {
+    /// All in the workspace.
+    Inside,
+    /// At least one elsewhere.
+    Outside,
+    /// At least one is protected, or may be: it cannot be told where it lies.
+    Protected,
+}
+
+impl Edits {
+    fn of(workspace: &Workspace, request: &RequestOpened) -> Self {
+        let changed = request.changes.iter().flat_map(|change| [Some(&change.path), change.to.as_ref()]).flatten();
+        let located = request.call.iter().flat_map(|call| call.locations.iter().map(|location| &location.path));
+        let mut edits = None;
+        for path in changed.chain(located) {
+            match workspace.edit_target(path) {
+                Ok(EditTarget { is_protected: false, is_inside: true }) => {
+                    edits.get_or_insert(Self::Inside);
+                }
+                Ok(EditTarget { is_protected: false, is_inside: false }) => edits = Some(Self::Outside),
+                Ok(EditTarget { is_protected: true, .. }) | Err(_) => return Self::Protected,
+            }
+        }
+        edits.unwrap_or(Self::Protected)
+    }
+}
+
 /// Dangerous is what runs something, deletes, changes files outside the workspace, reaches the network, or is not
 /// known to do none of that.
-fn is_dangerous(kind: Kind, cwd: &Path, request: &RequestOpened) -> bool {
+fn is_dangerous(kind: Kind, edits: Edits, request: &RequestOpened) -> bool {
     match kind {
         Kind::Read => false,
-        Kind::Edit => deletes(request) || !is_inside(cwd, request),
+        Kind::Edit => deletes(request) || edits != Edits::Inside,
         Kind::Command | Kind::Web | Kind::Mcp => true,
         Kind::Other => !matches!(request.call.as_ref().map(|call| call.kind), Some(CallKind::Think)),
     }
@@ -92,29 +135,6 @@ fn is_dangerous(kind: Kind, cwd: &Path, request: &RequestOpened) -> bool {
 fn deletes(request: &RequestOpened) -> bool {
     request.call.as_ref().is_some_and(|call| call.kind == CallKind::Delete)
         || request.changes.iter().any(|change| change.kind == ChangeKind::Delete)
-}
-
-/// All files that would change are known and lie in the workspace.
-fn is_inside(cwd: &Path, request: &RequestOpened) -> bool {
-    let changed = request.changes.iter().flat_map(|change| [Some(&change.path), change.to.as_ref()]).flatten();
-    let located = request.call.iter().flat_map(|call| call.locations.iter().map(|location| &location.path));
-    let mut paths = changed.chain(located).peekable();
-    paths.peek().is_some() && paths.all(|path| flat(&cwd.join(path)).starts_with(flat(cwd)))
-}
-
-/// A path without `.` and `..`, by its words alone.
-fn flat(path: &Path) -> PathBuf {
-    let mut flat = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                flat.pop();
-            }
-            Component::CurDir => {}
-            part => flat.push(part),
-        }
-    }
-    flat
 }
 
 fn kind(request: &RequestOpened, mcp: bool) -> Kind {
@@ -140,13 +160,14 @@ fn matches(entry: &str, kind: Kind, name: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{fs, os::unix::fs::symlink};
 
     use switchboard_event::{
         About, ApprovalMode, Call, CallKind, Change, ChangeKind, Location, RequestOpened, SessionConfig,
     };
 
     use super::{Verdict, decide};
+    use crate::paths::Workspace;
 
     fn command() -> RequestOpened {
         let call = Call { name: "Bash".to_owned(), kind: CallKind::Execute, ..Call::default() };
@@ -158,10 +179,19 @@ mod tests {
         RequestOpened { about: About::FileChange, changes: vec![change], ..RequestOpened::default() }
     }
 
-    fn read() -> RequestOpened {
-        let locations = vec![Location { path: "/etc/passwd".to_owned(), line: None }];
-        let call = Call { name: "Read".to_owned(), kind: CallKind::Read, locations, ..Call::default() };
+    fn rename(path: &str, to: &str) -> RequestOpened {
+        let change = Change { path: path.to_owned(), to: Some(to.to_owned()), ..Change::default() };
+        RequestOpened { about: About::FileChange, changes: vec![change], ..RequestOpened::default() }
+    }
+
+    fn tool(name: &str, kind: CallKind, path: &str) -> RequestOpened {
+        let locations = vec![Location { path: path.to_owned(), line: None }];
+        let call = Call { name: name.to_owned(), kind, locations, ..Call::default() };
         RequestOpened { about: About::Tool, call: Some(Box::new(call)), ..RequestOpened::default() }
+    }
+
+    fn read() -> RequestOpened {
+        tool("Read", CallKind::Read, "/etc/passwd")
     }
 
     fn config(mode: ApprovalMode, allowed: &[&str], blocked: &[&str]) -> SessionConfig {
@@ -174,19 +204,51 @@ mod tests {
         }
     }
 
-    fn check(mode: ApprovalMode, allowed: &[&str], blocked: &[&str], request: &RequestOpened, expected: &str) {
-        let verdict = match decide(&config(mode, allowed, blocked), Path::new("/w/project"), request, false) {
-            Verdict::Allow => "allow",
-            Verdict::Decline(_) => "decline",
-            Verdict::Ask => "ask",
-        };
-        assert_eq!(verdict, expected, "{mode:?} {allowed:?} {blocked:?} {request:?}");
+    struct Place {
+        _directory: tempfile::TempDir,
+        workspace: Workspace,
+        other: String,
+    }
+
+    /// A project with links that leave it.
+    fn place() -> Place {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        for name in ["project/src", "project/.git/hooks", "other", "home"] {
+            fs::create_dir_all(base.join(name)).unwrap();
+        }
+        fs::write(base.join("other/file"), "").unwrap();
+        symlink("../other", base.join("project/directory_link")).unwrap();
+        symlink("../other/file", base.join("project/file_link")).unwrap();
+        symlink("../other/missing", base.join("project/dangling_link")).unwrap();
+        symlink(".git/hooks", base.join("project/hooks_link")).unwrap();
+        let workspace = Workspace::new(base.join("project"), [base.join("home")]);
+        Place { _directory: directory, workspace, other: base.join("other/a.rs").to_string_lossy().into_owned() }
+    }
+
+    impl Place {
+        fn check(
+            &self,
+            mode: ApprovalMode,
+            allowed: &[&str],
+            blocked: &[&str],
+            request: &RequestOpened,
+            expected: &str,
+        ) {
+            let verdict = match decide(&config(mode, allowed, blocked), &self.workspace, request, false) {
+                Verdict::Allow => "allow",
+                Verdict::Decline(_) => "decline",
+                Verdict::Ask => "ask",
+            };
+            assert_eq!(verdict, expected, "{mode:?} {allowed:?} {blocked:?} {request:?}");
+        }
     }
 
     #[test]
     fn modes_decide() {
         use ApprovalMode::{Ask, AskDangerous, AutoAll, AutoEdit};
-        let (inside, outside) = (edit("src/a.rs", ChangeKind::Modify), edit("/w/other/a.rs", ChangeKind::Modify));
+        let place = place();
+        let (inside, outside) = (edit("src/a.rs", ChangeKind::Modify), edit(&place.other, ChangeKind::Modify));
         let (sneaky, delete) = (edit("../other/a.rs", ChangeKind::Add), edit("a.rs", ChangeKind::Delete));
         let question = RequestOpened { about: About::Question, ..RequestOpened::default() };
         for (mode, request, expected) in [
@@ -198,7 +260,6 @@ mod tests {
             (AskDangerous, outside.clone(), "ask"),
             (AskDangerous, sneaky.clone(), "ask"),
             (AskDangerous, delete.clone(), "ask"),
-            (AskDangerous, edit("", ChangeKind::Modify), "allow"),
             (AutoEdit, inside, "allow"),
             (AutoEdit, delete, "allow"),
             (AutoEdit, outside, "ask"),
@@ -207,23 +268,90 @@ mod tests {
             (AutoAll, command(), "allow"),
             (AutoAll, question, "ask"),
         ] {
-            check(mode, &[], &[], &request, expected);
+            place.check(mode, &[], &[], &request, expected);
         }
     }
 
     #[test]
     fn lists_come_before_modes_and_blocked_before_allowed() {
-        check(ApprovalMode::Ask, &["command"], &[], &command(), "allow");
-        check(ApprovalMode::Ask, &["bash"], &[], &command(), "allow");
-        check(ApprovalMode::AutoAll, &["Bash"], &["COMMAND"], &command(), "decline");
-        check(ApprovalMode::AutoAll, &[], &["read"], &command(), "allow");
-        check(ApprovalMode::AutoAll, &[], &["read"], &read(), "decline");
+        let place = place();
+        place.check(ApprovalMode::Ask, &["command"], &[], &command(), "allow");
+        place.check(ApprovalMode::Ask, &["bash"], &[], &command(), "allow");
+        place.check(ApprovalMode::Ask, &["edit"], &[], &edit(&place.other, ChangeKind::Modify), "allow");
+        place.check(ApprovalMode::AutoAll, &["Bash"], &["COMMAND"], &command(), "decline");
+        place.check(ApprovalMode::AutoAll, &[], &["read"], &command(), "allow");
+        place.check(ApprovalMode::AutoAll, &[], &["read"], &read(), "decline");
+    }
+
+    #[test]
+    fn an_edit_that_leaves_the_workspace_is_asked() {
+        let place = place();
+        for path in ["directory_link/x", "file_link", "dangling_link", "~/notes", "~ada/notes", "", "a\0b", "."] {
+            for mode in [ApprovalMode::AutoEdit, ApprovalMode::AskDangerous] {
+                place.check(mode, &[], &[], &edit(path, ChangeKind::Modify), "ask");
+                place.check(mode, &[], &[], &tool("Edit", CallKind::Edit, path), "ask");
+                place.check(mode, &[], &[], &rename("src/a.rs", path), "ask");
+            }
+            place.check(ApprovalMode::AutoAll, &[], &[], &edit(path, ChangeKind::Modify), "allow");
+        }
+    }
+
+    #[test]
+    fn an_edit_of_a_protected_path_is_asked_in_every_mode_but_auto_all() {
+        let place = place();
+        for path in [
+            ".git/hooks/pre-commit",
+            ".git/config",
+            "hooks_link/pre-commit",
+            ".mcp.json",
+            ".vscode/tasks.json",
+            "sub/.git/config",
+            "~/.bashrc",
+        ] {
+            for mode in [ApprovalMode::Ask, ApprovalMode::AutoEdit, ApprovalMode::AskDangerous] {
+                for allowed in [&[][..], &["edit"], &["Write"]] {
+                    place.check(mode, allowed, &[], &edit(path, ChangeKind::Add), "ask");
+                    place.check(mode, allowed, &[], &tool("Write", CallKind::Edit, path), "ask");
+                }
+            }
+            place.check(ApprovalMode::AutoAll, &[], &[], &edit(path, ChangeKind::Add), "allow");
+            place.check(ApprovalMode::AutoEdit, &["edit"], &["edit"], &edit(path, ChangeKind::Add), "decline");
+        }
+        // What reads a protected file changes nothing.
+        place.check(ApprovalMode::AutoEdit, &[], &[], &tool("Read", CallKind::Read, ".git/config"), "allow");
+    }
+
+    #[test]
+    fn a_request_for_a_person_is_never_allowed_by_settings() {
+        let place = place();
+        let plan = RequestOpened { about: About::Plan, ..RequestOpened::default() };
+        let permissions = RequestOpened { about: About::Permissions, ..RequestOpened::default() };
+        let requests = [command(), read(), edit("src/a.rs", ChangeKind::Modify), plan, permissions];
+        for request in requests.map(RequestOpened::for_a_person) {
+            for mode in [ApprovalMode::Ask, ApprovalMode::AskDangerous, ApprovalMode::AutoEdit, ApprovalMode::AutoAll] {
+                for allowed in [&[][..], &["command", "read", "edit", "Bash", "Read"]] {
+                    place.check(mode, allowed, &[], &request, "ask");
+                }
+            }
+        }
+        place.check(ApprovalMode::AutoAll, &[], &["command"], &command().for_a_person(), "decline");
+    }
+
+    #[test]
+    fn one_file_elsewhere_is_enough_to_ask() {
+        let place = place();
+        let mut both = edit("src/a.rs", ChangeKind::Modify);
+        both.changes.extend(edit(&place.other, ChangeKind::Modify).changes);
+        place.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
+        both.changes.reverse();
+        place.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
     }
 
     #[test]
     fn a_change_of_unknown_files_is_dangerous() {
-        let unknown = RequestOpened { about: About::FileChange, ..RequestOpened::default() };
-        check(ApprovalMode::AutoEdit, &[], &[], &unknown, "ask");
-        check(ApprovalMode::AskDangerous, &[], &[], &unknown, "ask");
+        let (place, unknown) = (place(), RequestOpened { about: About::FileChange, ..RequestOpened::default() });
+        place.check(ApprovalMode::AutoEdit, &[], &[], &unknown, "ask");
+        place.check(ApprovalMode::AskDangerous, &[], &[], &unknown, "ask");
+        place.check(ApprovalMode::Ask, &["edit"], &[], &unknown, "ask");
     }
 }

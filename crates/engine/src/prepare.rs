@@ -14,6 +14,7 @@ use crate::{
     find,
     mask::{Mask, secrets_of},
     past::Past,
+    paths::{WorkingDirectory, copy_file_beneath},
     session::Private,
     supervise::{self, Confinement, Spec},
 };
@@ -41,7 +42,7 @@ impl Prepared {
         agent: &'static Agent,
         request: &StartRequest,
         past: Option<&Past>,
-        cwd: &Path,
+        cwd: &WorkingDirectory,
         private: &Private,
         machine: &Arc<Machine>,
         secrets: Vec<String>,
@@ -51,7 +52,7 @@ impl Prepared {
         let (empty, secret) = (Prompt::default(), (machine.secret)());
         let launch = (agent.launch)(&Order {
             config: &request.config,
-            cwd,
+            cwd: cwd.path(),
             resume: native(past).map(|session| Resume { session, fork: request.fork }),
             one_shot: request.one_shot,
             prompt: request.prompt.as_ref().unwrap_or(&empty),
@@ -85,7 +86,7 @@ impl Prepared {
         &mut self,
         agent: &Agent,
         request: &StartRequest,
-        cwd: &Path,
+        cwd: &WorkingDirectory,
         private: &Private,
         machine: &Machine,
         defaults: &SandboxDefaults,
@@ -97,7 +98,8 @@ impl Prepared {
             private.write(path, text).map_err(|cause| StartError::Files { path: path.clone(), cause })?;
         }
         for (from, to) in &self.launch.copies {
-            std::fs::copy(from, to).map_err(|cause| StartError::Files { path: from.clone(), cause })?;
+            let own: Vec<_> = self.launch.writable.iter().cloned().chain([private.path().to_owned()]).collect();
+            copy_file_beneath(&own, from, to).map_err(|cause| StartError::Files { path: to.clone(), cause })?;
         }
         let mut env = machine.env.clone();
         env.retain(|name, _| !is_token(name));
@@ -111,13 +113,13 @@ impl Prepared {
         }
         env.extend(self.launch.env.iter().cloned());
         self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
-        let confine = if confined { Some(self.confinement(request, cwd, private, machine, defaults)?) } else { None };
+        let confine = if confined { Some(self.confinement(request, cwd.path(), private, machine, defaults)?) } else { None };
         let argv = std::iter::once(found.path.into_os_string()).chain(self.launch.args.iter().map(Into::into));
         self.spec = Some(Spec {
             argv: argv.collect(),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            cwd: cwd.to_owned(),
-            cwd_identity: None,
+            cwd: cwd.path().to_owned(),
+            cwd_identity: Some(cwd.identity()),
             stdin: if self.launch.input == Input::Closed { supervise::Input::Closed } else { supervise::Input::Open },
             confine,
             session: String::new(),

@@ -7,7 +7,7 @@ use switchboard_event::{Id, SessionConfig, Usage};
 use switchboard_store::StoreError;
 use thiserror::Error;
 
-use crate::supervise;
+use crate::{paths::WorkingDirectory, supervise};
 
 /// A session to start, or to continue.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,8 @@ pub struct StartRequest {
     pub prompt: Option<Prompt>,
     /// The settings.
     pub config: SessionConfig,
+    /// The directory to work in, if the caller has opened and checked it. Otherwise it is that of the settings.
+    pub working_directory: Option<WorkingDirectory>,
     /// The session to continue: one of ours.
     pub resume: Option<Id>,
     /// The session to continue: one of the agent that none of ours is. It goes on as a session of ours.

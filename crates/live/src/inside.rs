@@ -64,7 +64,7 @@ impl Inside {
 
     /// What an agent offers, without a session.
     pub fn discover(&self, agent: &str, config: SessionConfig) -> anyhow::Result<Info> {
-        Ok(self.runtime.block_on(self.engine.discover(agent, config))?)
+        Ok(self.runtime.block_on(self.engine.discover(agent, config, None))?)
     }
 
     /// All events of a session.

@@ -10,7 +10,10 @@ use axum::http::StatusCode;
 use jiff::tz::TimeZone;
 use switchboard_client::http::SocketPath;
 use switchboard_dialects::Dialect;
-use switchboard_engine::{Engine, Limits, Machine, Session};
+use switchboard_engine::{
+    Engine, Limits, Machine, Session,
+    paths::{LocatedFile, WorkingDirectory},
+};
 use switchboard_event::{ApprovalMode, Id, Timestamp};
 use switchboard_logs::Home;
 use switchboard_store::{Log, Session as Stored, StoreError};
@@ -317,11 +320,11 @@ impl Service {
         Ok(stored.state.is_final() || stored.owner == self.setup().owner)
     }
 
-    /// A folder to work in, without detours; one that is not below a root is refused.
+    /// Opens a directory to work in; one that is not below a root is refused.
     ///
     /// # Errors
     /// If it is not absolute, not there, or not allowed.
-    pub async fn folder(&self, wanted: Option<&str>) -> Result<PathBuf, Problem> {
+    pub async fn folder(&self, wanted: Option<&str>) -> Result<WorkingDirectory, Problem> {
         let wanted = wanted.map_or_else(|| self.setup().cwd.clone(), PathBuf::from);
         if !wanted.is_absolute() {
             return Err(Problem::bad_field("config.workingDirectory", "the folder must be an absolute path"));
@@ -338,21 +341,16 @@ async fn is_open(socket: &Path) -> bool {
     UnixStream::connect(reachable.path()).await.is_ok()
 }
 
-fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<PathBuf, Problem> {
-    // Whether a folder outside the roots exists is nobody's business either.
-    let outside = || {
-        let detail = format!("{} is not below a folder in which this server lets sessions work", wanted.display());
-        Problem::new(StatusCode::FORBIDDEN, "outside_roots", detail).with_hint("the server was started with --root")
-    };
-    let bad = |why: String| {
-        let detail = format!("cannot work in {}: {why}", wanted.display());
+fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<WorkingDirectory, Problem> {
+    WorkingDirectory::open_beneath(wanted, roots).map_err(|error| {
+        // Whether a directory outside the roots exists is not told either.
+        let is_hidden = !roots.is_empty() && LocatedFile::open_beneath(wanted, roots).is_err();
+        if is_hidden {
+            let detail = format!("{} is not below a folder in which this server lets sessions work", wanted.display());
+            return Problem::new(StatusCode::FORBIDDEN, "outside_roots", detail)
+                .with_hint("the server was started with --root");
+        }
+        let detail = format!("cannot work in {}: {error}", wanted.display());
         Problem::new(StatusCode::CONFLICT, "bad_folder", detail)
-    };
-    let free = roots.is_empty();
-    let real = std::fs::canonicalize(wanted).map_err(|error| if free { bad(error.to_string()) } else { outside() })?;
-    let mut roots = roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
-    if !free && !roots.any(|root| real.starts_with(root)) {
-        return Err(outside());
-    }
-    if real.is_dir() { Ok(real) } else { Err(bad("it is not a folder".to_owned())) }
+    })
 }

@@ -62,9 +62,10 @@ fn settings_are_flags() {
     let lists = json!({ "allowedTools": ["Command", "Bash(git *)", " "], "blockedTools": ["web", "mcp"] });
     check(&lists, &["--allowedTools=Bash,Bash(git *)", "--disallowedTools=WebFetch,WebSearch,mcp__*", settings]);
     check(
-        &json!({ "allowedTools": ["edit", "read"], "blockedTools": ["command", "Task"] }),
+        // Edits are allowed on the channel, which asks about protected files all the same.
+        &json!({ "allowedTools": ["edit", "Write", "Edit(src/**)", "read"], "blockedTools": ["command", "Task"] }),
         &[
-            "--allowedTools=Edit,Write,NotebookEdit,Read,Glob,Grep",
+            "--allowedTools=Edit(src/**),Read,Glob,Grep",
             "--disallowedTools=Bash,PowerShell,Monitor,REPL,Task",
             settings,
         ],

@@ -52,7 +52,7 @@ pub fn mode(order: &Order<'_>) -> &'static str {
 /// The lists of tools as flags. Always with `=`: without, they would swallow what follows.
 pub fn flags(order: &Order<'_>) -> Vec<String> {
     let (mut allowed, mut blocked) = (Vec::new(), Vec::new());
-    for entry in order.config.allowed_tools.iter().flatten() {
+    for entry in order.config.allowed_tools.iter().flatten().filter(|entry| order.one_shot || !allows_edits(entry)) {
         allowed.extend(rules(entry, |kind| kind.allowed, || mcp::allowed(order.config)));
     }
     for entry in order.config.blocked_tools.iter().flatten() {
@@ -63,6 +63,13 @@ pub fn flags(order: &Order<'_>) -> Vec<String> {
     allowed.extend(unasked(order).map(str::to_owned));
     let flag = |name: &str, rules: &[String]| (!rules.is_empty()).then(|| format!("--{name}={}", rules.join(",")));
     [flag("allowedTools", &allowed), flag("disallowedTools", &blocked)].into_iter().flatten().collect()
+}
+
+/// An entry that allows all edits. Where there is a channel, it is left to the channel, which tells protected files
+/// from others.
+fn allows_edits(entry: &str) -> bool {
+    let edits = KINDS.iter().filter(|kind| kind.name == "edit").flat_map(|kind| kind.allowed.split(','));
+    edits.chain(["edit", "MultiEdit"]).any(|tool| entry.trim().eq_ignore_ascii_case(tool))
 }
 
 /// What must run without a question in a one-shot, where there is no channel to say yes.

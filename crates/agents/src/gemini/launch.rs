@@ -100,7 +100,7 @@ fn mode(order: &Order<'_>) -> &'static str {
 
 /// The session's rules, beside those that the user has.
 fn add_policy(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
-    let rules = policy::rules(order.config);
+    let rules = policy::rules(order.config, order.one_shot);
     if rules.is_empty() {
         return Ok(());
     }

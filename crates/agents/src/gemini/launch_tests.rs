@@ -100,6 +100,14 @@ toolName = ["glob"]
 }
 
 #[test]
+fn edits_are_allowed_when_they_are_asked_for() {
+    let config = json!({ "allowedTools": ["edit", "write_file", "glob"] });
+    assert!(!rules(&config).contains("write_file") && rules(&config).contains("\"glob\""), "{}", rules(&config));
+    let once = Wish { one_shot: true, ..wish(&config) }.launch(&AGENT).unwrap();
+    assert!(once.files.iter().any(|(_, text)| text.contains("write_file")), "nobody can be asked there");
+}
+
+#[test]
 fn trust_and_lists_of_tools_of_a_server_are_rules() {
     let config = json!({ "approvalMode": "autoAll", "mcpServers": {
         "lab": { "command": "x", "includeTools": ["a", "b"], "excludeTools": ["b"] },

@@ -11,17 +11,22 @@ const OTHERS_DENIED: u32 = 990;
 const INCLUDED: u32 = 995;
 const DENIED: u32 = 999;
 
+/// Tools that change files.
+const EDITS: [&str; 2] = ["write_file", "replace"];
+
 /// Tools that leave the machine; the built-in rules let some of them run unasked.
 const WEB: [&str; 2] = ["web_fetch", "google_web_search"];
 
-/// The rules of a session; empty where the built-in ones do.
-pub fn rules(config: &SessionConfig) -> String {
+/// The rules of a session; empty where the built-in ones do. Where somebody can be asked, edits are not allowed here but
+/// when they are asked for: protected files are told from others then.
+pub fn rules(config: &SessionConfig, one_shot: bool) -> String {
     let mut rules = Rules::default();
     let all = config.approval_mode == Some(ApprovalMode::AutoAll);
     if !all {
         rules.add(&Rule::of(&WEB.map(str::to_owned), "ask_user", ASKED));
     }
-    for entry in config.allowed_tools.iter().flatten() {
+    let is_edit = |entry: &&String| EDITS.iter().chain(&["edit"]).any(|tool| entry.eq_ignore_ascii_case(tool));
+    for entry in config.allowed_tools.iter().flatten().filter(|entry| one_shot || !is_edit(entry)) {
         rules.add(&Rule::entry(entry, "allow", ALLOWED));
     }
     for entry in config.blocked_tools.iter().flatten() {
@@ -105,7 +110,7 @@ impl<'a> Rule<'a> {
 fn of_kind(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind.to_ascii_lowercase().as_str() {
         "command" => &["run_shell_command"],
-        "edit" => &["write_file", "replace"],
+        "edit" => &EDITS,
         "read" => &["read_file", "read_many_files", "list_directory", "glob", "grep_search"],
         "web" => &WEB,
         "mcp" => &["mcp_*"],

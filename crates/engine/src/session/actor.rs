@@ -1,6 +1,6 @@
 //! The actor: waits for what comes next, has it read, does what the driver wants, writes everything down.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use switchboard_agents::{
     Agent, BoundedLines, Command, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
@@ -20,13 +20,18 @@ use super::{
     stop::Ladder,
     timers::{Due, Timers},
 };
-use crate::{Audience, Limits, Machine, mask::Mask, supervise::Exit};
+use crate::{
+    Audience, Limits, Machine,
+    mask::Mask,
+    paths::Workspace,
+    supervise::Exit,
+};
 
 /// What an actor is made of.
 pub(crate) struct Parts {
     pub agent: &'static Agent,
     pub config: SessionConfig,
-    pub cwd: PathBuf,
+    pub workspace: Workspace,
     pub machine: Arc<Machine>,
     pub translator: Translator,
     pub driver: Option<Box<dyn Driver>>,

@@ -59,11 +59,6 @@ impl Actor {
             Effect::Listen { path } => self.parts.link.listen(path),
             Effect::Follow { feed, offset } => self.parts.link.follow(feed, offset),
             Effect::CloseInput => self.outbox.push(Outgoing::CloseInput),
-            Effect::CopyFile { from, to } => {
-                if let Err(error) = std::fs::copy(&from, &to) {
-                    self.warn(format!("cannot copy {} to {}: {error}", from.display(), to.display()));
-                }
-            }
             Effect::Arm(timer, after) => self.timers.arm(Due::Driver(timer), after),
             Effect::Disarm(timer) => self.timers.disarm(&Due::Driver(timer)),
             Effect::Ready => self.is_ready(),

@@ -101,7 +101,7 @@ impl Actor {
     /// What the settings decide; nothing if somebody is to be asked.
     fn verdict(&self, request: &RequestOpened, item: Option<&Id>) -> Option<Verdict> {
         let mcp = item.is_some_and(|item| self.tools.mcp.contains_key(item));
-        let verdict = policy::decide(&self.parts.config, &self.parts.cwd, request, mcp);
+        let verdict = policy::decide(&self.parts.config, &self.parts.workspace, request, mcp);
         Some(verdict).filter(|verdict| !matches!(verdict, Verdict::Ask) || self.parts.audience != Audience::Client)
     }
 

@@ -6,5 +6,6 @@ mod approvals;
 mod ends;
 mod following;
 mod in_process;
+mod protected;
 mod rig;
 mod turns;

@@ -11,3 +11,4 @@ mod left_behind;
 mod stage;
 mod surroundings;
 mod sweeping;
+mod working_directory;

@@ -72,7 +72,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    fn new(running: Running) -> Self {
+    pub fn new(running: Running) -> Self {
         Self {
             process: running.agent,
             stdin: running.stdin,

@@ -63,9 +63,10 @@ impl Service {
     /// # Errors
     /// If it cannot be started.
     pub async fn begin(&self, mut wanted: StartRequest) -> Result<Session, Problem> {
-        self.check_roots(&wanted.config).await?;
+        self.resolve_roots(&mut wanted.config).await?;
         let folder = self.folder(wanted.config.working_directory.as_deref()).await?;
-        wanted.config.working_directory = Some(folder.to_string_lossy().into_owned());
+        wanted.config.working_directory = Some(folder.path().to_string_lossy().into_owned());
+        wanted.working_directory = Some(folder);
         wanted.config.approval_mode.get_or_insert(self.setup().approval);
         wanted.config.sandbox_mode.get_or_insert(SandboxMode::None);
         self.launch(wanted).await
@@ -162,18 +163,23 @@ impl Service {
     /// Continues a session that has ended, as the agent itself does it.
     pub(crate) async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
         fits(&stored.agent, &wanted)?;
-        self.check_roots(&wanted.config).await?;
+        if wanted.config.writable_roots.is_none() {
+            wanted.config.writable_roots = stored.config()?.writable_roots;
+        }
+        self.resolve_roots(&mut wanted.config).await?;
         let given = wanted.config.working_directory.take();
         let folder = self.folder(Some(given.as_deref().unwrap_or(&stored.cwd))).await?;
-        wanted.config.working_directory = given.map(|_| folder.to_string_lossy().into_owned());
+        wanted.config.working_directory = given.map(|_| folder.path().to_string_lossy().into_owned());
+        wanted.working_directory = Some(folder);
         wanted.resume = Some(stored.id.clone());
         self.launch(wanted).await
     }
 
-    /// What may be written beside the workspace must be where sessions may work, too.
-    async fn check_roots(&self, config: &SessionConfig) -> Result<(), Problem> {
-        for root in config.writable_roots.iter().flatten() {
-            self.folder(Some(root)).await?;
+    /// Directories that may be written besides the workspace must be where sessions may work, too. They are named
+    /// without links from now on.
+    async fn resolve_roots(&self, config: &mut SessionConfig) -> Result<(), Problem> {
+        for root in config.writable_roots.iter_mut().flatten() {
+            *root = self.folder(Some(root)).await?.path().to_string_lossy().into_owned();
         }
         for path in config.writable_paths.iter().flatten().map(Path::new).filter(|path| path.is_absolute()) {
             // A file that is not there yet has a directory that is.

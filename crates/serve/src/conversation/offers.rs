@@ -41,14 +41,13 @@ impl Service {
     /// # Errors
     /// If it cannot be started.
     pub async fn discover(&self, agent: &str, cwd: Option<&str>) -> Result<Info, Problem> {
-        let folder = self.folder(cwd).await?.to_string_lossy().into_owned();
-        let place = self.offers().place(agent, &folder);
+        let folder = self.folder(cwd).await?;
+        let place = self.offers().place(agent, &folder.path().to_string_lossy());
         let mut known = place.lock().await;
         if let Some((_, info)) = known.as_ref().filter(|(at, _)| at.elapsed() < HOLDS) {
             return Ok(info.clone());
         }
-        let config = SessionConfig { working_directory: Some(folder), ..SessionConfig::default() };
-        let info = self.engine().discover(agent, config).await?;
+        let info = self.engine().discover(agent, SessionConfig::default(), Some(folder)).await?;
         *known = Some((Instant::now(), info.clone()));
         Ok(info)
     }

@@ -1,19 +1,20 @@
 //! What a client gives an agent to do and to look at, as a prompt.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use switchboard_agents::Prompt;
 use switchboard_dialects::harness::{RpcError, UserInput};
+use switchboard_engine::paths::{LocateError, LocatedFile};
 
 use super::refusal::refusal;
 use crate::{
-    Problem, Service,
+    Service,
     order::{ImageData, PromptRequest},
 };
 
 /// A file larger than this is no image that an agent takes.
-const LARGEST_FILE: u64 = 20 << 20;
+const MAX_IMAGE_BYTES: u64 = 20 << 20;
 
 /// The kinds of images, by the ends of their files' names.
 const KINDS: [(&str, &str); 5] =
@@ -31,8 +32,8 @@ pub async fn prompt(service: &Service, input: Vec<UserInput>) -> Result<Prompt, 
                 paths.push(None);
             }
             UserInput::LocalImage { path } => {
-                let path = allowed(service, &path).await.map_err(|why| bad(&why))?;
-                images.push(of_file(path.clone()).await.map_err(|why| bad(&why))?);
+                let (image, path) = of_file(service, &path).await.map_err(|why| bad(&why))?;
+                images.push(image);
                 paths.push(Some(path));
             }
         }
@@ -58,35 +59,33 @@ fn of_address(url: &str) -> Result<ImageData, &'static str> {
     Ok(ImageData { media_type: media_type.to_owned(), data: data.to_owned() })
 }
 
-/// A file of ours that a client may have looked at: where sessions may work, their images may lie.
-async fn allowed(service: &Service, path: &str) -> Result<PathBuf, String> {
+/// Reads a file of ours that a client may have looked at: where sessions may work, their images may lie. Returns where
+/// it is, too.
+async fn of_file(service: &Service, path: &str) -> Result<(ImageData, PathBuf), String> {
     let path = PathBuf::from(path);
     if !path.is_absolute() {
         return Err("path: it must be absolute".to_owned());
     }
-    let unseen = || format!("path: {} cannot be read", path.display());
-    let (wanted, lost) = (path.clone(), unseen());
-    let real = tokio::task::spawn_blocking(move || std::fs::canonicalize(wanted)).await;
-    let real = real.ok().and_then(Result::ok).ok_or(lost)?;
-    let folder = real.parent().map(|folder| folder.to_string_lossy().into_owned());
-    service.folder(folder.as_deref()).await.map_err(|problem: Problem| format!("path: {}", problem.detail))?;
-    Ok(real)
+    let roots = service.setup().roots.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let cannot_read = |error: &dyn std::fmt::Display| format!("path: {} cannot be read: {error}", path.display());
+        let file = LocatedFile::open_beneath(&path, &roots).map_err(|error| match error {
+            // Whether there is something outside the roots is not told.
+            LocateError::Io(_) if !roots.is_empty() => cannot_read(&LocateError::Outside),
+            error => cannot_read(&error),
+        })?;
+        let real = file.path().to_owned();
+        let media_type = media_type(&real)?;
+        let bytes = file.read(MAX_IMAGE_BYTES).map_err(|error| cannot_read(&error))?;
+        Ok((ImageData { media_type, data: BASE64_STANDARD.encode(bytes) }, real))
+    });
+    read.await.unwrap_or_else(|_| Err("path: it cannot be read".to_owned()))
 }
 
-async fn of_file(path: PathBuf) -> Result<ImageData, String> {
+fn media_type(path: &Path) -> Result<String, String> {
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
     let kind = KINDS.iter().find(|(known, _)| *known == end).map(|(_, kind)| (*kind).to_owned());
-    let media_type = kind.ok_or_else(|| "path: not a png, jpeg, gif or webp file".to_owned())?;
-    let read = tokio::task::spawn_blocking(move || {
-        let size = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
-        if size > LARGEST_FILE {
-            return Err("it has more than 20 MB".to_owned());
-        }
-        std::fs::read(&path).map_err(|error| error.to_string())
-    });
-    let bytes = read.await.unwrap_or_else(|_| Err("it cannot be read".to_owned()));
-    let data = BASE64_STANDARD.encode(bytes.map_err(|why| format!("path: {why}"))?);
-    Ok(ImageData { media_type, data })
+    kind.ok_or_else(|| "path: not a png, jpeg, gif or webp file".to_owned())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::{
 use axum::{extract::State, response::Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use switchboard_engine::paths::WorkingDirectory;
 use switchboard_store::{Filter, Log, StoreError};
 
 use crate::{Problem, Service, api::answer, input::Query};
@@ -64,10 +65,7 @@ impl Service {
 
     /// A folder is there, and sessions may work in it.
     fn may_work_in(&self, folder: &Path) -> bool {
-        let roots = &self.setup().roots;
-        let Ok(real) = folder.canonicalize() else { return false };
-        let below = |root: &PathBuf| root.canonicalize().is_ok_and(|root| real.starts_with(root));
-        real.is_dir() && (roots.is_empty() || roots.iter().any(below))
+        WorkingDirectory::open_beneath(folder, &self.setup().roots).is_ok()
     }
 
     /// Folders whose path begins with this.

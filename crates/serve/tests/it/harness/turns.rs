@@ -90,7 +90,7 @@ async fn a_file_outside_the_roots_is_not_looked_at() {
         let input = json!([text("x"), {"type": "localImage", "path": path}]);
         let answer = client.call("turn/start", json!({"threadId": thread, "input": input})).await;
         assert_eq!(answer["error"]["code"], -32602);
-        assert!(answer["error"]["message"].as_str().unwrap().contains("not below a folder"), "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("not below an allowed directory"), "{answer}");
     }
 }
 
