@@ -2,16 +2,20 @@
 //! to a session. Everything else that an agent says stays verbatim. A secret that the agent has changed, say encoded, is
 //! not recognised.
 
+mod native;
+mod stream;
+
 use std::{borrow::Cow, sync::Arc};
 
-use memchr::memmem::Finder;
+use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::value::RawValue;
 use switchboard_event::raw;
 
+pub use self::stream::StreamMask;
 use crate::StartRequest;
 
 /// What stands in the place of a secret.
-const COVER: &[u8] = b"***";
+const COVER: &str = "***";
 
 /// Shorter texts are found everywhere, and are no secrets.
 const SHORTEST: usize = 8;
@@ -19,30 +23,43 @@ const SHORTEST: usize = 8;
 /// What the name of something secret has in it.
 const NAMES: [&str; 8] = ["key", "token", "secret", "passw", "auth", "credential", "cookie", "private"];
 
-/// Covers secrets.
+/// Covers secrets. Of two that overlap, the first counts; of two that begin together, the longer one.
 #[derive(Clone, Default)]
-pub struct Mask(Arc<[Finder<'static>]>);
+pub struct Mask {
+    automaton: Option<AhoCorasick>,
+    secrets: Arc<[String]>,
+}
 
 impl Mask {
     /// A mask for these.
     pub fn new(secrets: impl Iterator<Item = String>) -> Self {
-        let mut known: Vec<String> = secrets.flat_map(|secret| [in_json(&secret), secret]).collect();
+        // As they are, in a text of JSON, and in a text of JSON that itself is in one: what a tool is given, say.
+        let forms = |secret: String| {
+            let quoted = in_json(&secret);
+            [in_json(&quoted), quoted, secret]
+        };
+        let mut known: Vec<String> = secrets.flat_map(forms).collect();
         known.retain(|secret| secret.len() >= SHORTEST);
-        // A longer one first: it may have a shorter one in it.
-        known.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        known.sort();
         known.dedup();
-        Self(known.iter().map(|secret| Finder::new(secret).into_owned()).collect())
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&known).ok();
+        Self { automaton: automaton.filter(|_| !known.is_empty()), secrets: known.into() }
     }
 
     /// The bytes without secrets. As a rule there are none, and the bytes are as they were.
     pub fn cover<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        let mut covered = Cow::Borrowed(bytes);
-        for finder in &*self.0 {
-            if let Some(first) = finder.find(&covered) {
-                covered = Cow::Owned(replace(&covered, finder, first));
-            }
+        let mut found = self.automaton.iter().flat_map(|automaton| automaton.find_iter(bytes)).peekable();
+        if found.peek().is_none() {
+            return Cow::Borrowed(bytes);
         }
-        covered
+        let (mut covered, mut end) = (Vec::with_capacity(bytes.len()), 0);
+        for secret in found {
+            covered.extend_from_slice(bytes.get(end..secret.start()).unwrap_or_default());
+            covered.extend_from_slice(COVER.as_bytes());
+            end = secret.end();
+        }
+        covered.extend_from_slice(bytes.get(end..).unwrap_or_default());
+        Cow::Owned(covered)
     }
 
     /// The same for a record of JSON. A secret is part of a text, so it stays one.
@@ -51,23 +68,32 @@ impl Mask {
             Cow::Borrowed(_) => Cow::Borrowed(record),
             Cow::Owned(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                Cow::Owned(RawValue::from_string(text).unwrap_or_else(|_| raw(&"***")))
+                Cow::Owned(RawValue::from_string(text).unwrap_or_else(|_| raw(&COVER)))
             }
         }
     }
-}
 
-fn replace(bytes: &[u8], finder: &Finder<'_>, first: usize) -> Vec<u8> {
-    let mut covered = Vec::with_capacity(bytes.len());
-    let (mut rest, mut found) = (bytes, Some(first));
-    while let Some((before, after)) = found.and_then(|at| rest.split_at_checked(at)) {
-        covered.extend_from_slice(before);
-        covered.extend_from_slice(COVER);
-        rest = after.get(finder.needle().len()..).unwrap_or_default();
-        found = finder.find(rest);
+    /// The length of the longest secret in bytes.
+    pub fn longest(&self) -> usize {
+        self.secrets.iter().map(String::len).max().unwrap_or_default()
     }
-    covered.extend_from_slice(rest);
-    covered
+
+    /// Where the first secret at or after a place begins and ends.
+    fn find(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        let found = self.automaton.as_ref()?.find(text.get(from..)?)?;
+        Some((from + found.start(), from + found.end()))
+    }
+
+    /// The first place at or after `from` where what follows, to the end of the text, is the beginning of a secret
+    /// but not all of it.
+    fn find_beginning(&self, text: &str, from: usize) -> Option<usize> {
+        let earliest = text.len().saturating_sub(self.longest().saturating_sub(1)).max(from);
+        let is_beginning = |at: &usize| {
+            let rest = text.get(*at..).unwrap_or_default();
+            !rest.is_empty() && self.secrets.iter().any(|secret| secret.len() > rest.len() && secret.starts_with(rest))
+        };
+        (earliest..text.len()).find(is_beginning)
+    }
 }
 
 /// As it stands in a text of JSON.

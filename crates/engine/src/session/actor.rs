@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Audience, Limits, Machine,
-    mask::Mask,
+    mask::{Mask, StreamMask},
     paths::Workspace,
     supervise::Exit,
 };
@@ -63,6 +63,7 @@ pub(crate) struct Actor {
     pub(super) parts: Parts,
     pub(super) lines: BoundedLines,
     pub(super) stderr: Stderr,
+    pub(super) stream_mask: StreamMask,
     pub(super) desk: Desk,
     pub(super) timers: Timers,
     pub(super) todo: VecDeque<Effect>,
@@ -102,6 +103,7 @@ impl Actor {
     pub fn new(parts: Parts) -> Self {
         Self {
             stderr: Stderr::new(parts.mask.clone()),
+            stream_mask: StreamMask::new(parts.mask.clone()),
             parts,
             lines: BoundedLines::default(),
             desk: Desk::default(),

@@ -29,6 +29,8 @@ impl Actor {
         let mut events = Vec::new();
         self.parts.translator.end(&mut events);
         self.told(events);
+        self.stream_mask.close_all();
+        self.write_decided();
         self.todo.clear();
         if self.outcome.unwritten.is_none()
             && let Err(error) = self.parts.journal.commit().await

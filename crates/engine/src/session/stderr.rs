@@ -29,7 +29,7 @@ impl Stderr {
         for byte in bytes {
             if *byte == b'\n' {
                 lines.extend(self.line());
-            } else if self.partial.len() < LONGEST {
+            } else if self.partial.len() < LONGEST + self.mask.longest() {
                 self.partial.push(*byte);
             }
         }
@@ -43,7 +43,9 @@ impl Stderr {
 
     fn line(&mut self) -> Option<String> {
         let bytes = std::mem::take(&mut self.partial);
-        let line = String::from_utf8_lossy(&self.mask.cover(&bytes)).trim_end().to_owned();
+        // Cut when it is covered: half a secret is not recognized.
+        let covered = self.mask.cover(&bytes);
+        let line = String::from_utf8_lossy(covered.get(..LONGEST).unwrap_or(&covered)).trim_end().to_owned();
         if line.is_empty() {
             return None;
         }

@@ -35,7 +35,8 @@ impl Actor {
     /// Looks at what is told, and writes it down.
     pub(super) fn told(&mut self, events: Vec<Event>) {
         self.learn_name();
-        for mut event in events {
+        for event in events {
+            let mut event = self.stream_mask.cover_joined(event);
             let mut asked = None;
             match &mut event.body {
                 Body::RequestOpened(request) => {
@@ -82,11 +83,18 @@ impl Actor {
                 }
                 _ => {}
             }
-            self.parts.journal.push(event);
+            self.stream_mask.push(event);
             if let Some((request, verdict)) = asked {
                 self.asked(&request, verdict);
             }
         }
+        self.write_decided();
+    }
+
+    /// Writes the events down that cannot be part of a secret any more.
+    pub(super) fn write_decided(&mut self) {
+        let journal = &mut self.parts.journal;
+        self.stream_mask.release(|event| journal.push(event));
     }
 
     /// Who the session is to the agent, now. One that is slow to begin may say it long after its first event.
