@@ -39,11 +39,11 @@ pub fn run(parent: u32, namespaces: Option<OsString>) -> ExitCode {
 
 /// Returns only if it failed.
 fn become_agent(parent: u32, namespaces: Option<OsString>, channel: &mut UnixStream) -> Answer {
-    let order = match prepare(parent, channel) {
+    let mut order = match prepare(parent, channel) {
         Ok(order) => order,
         Err(error) => return Answer::failed(Stage::Order, &error),
     };
-    if let Err(error) = enter_directory(&order) {
+    if let Err(error) = enter_directory(&mut order) {
         return Answer::failed(Stage::Directory, &error);
     }
     if let Some(confinement) = &order.confine
@@ -56,8 +56,11 @@ fn become_agent(parent: u32, namespaces: Option<OsString>, channel: &mut UnixStr
 }
 
 /// Enters the working directory, and makes sure that it is the one that was checked: the path may lead elsewhere by now.
-fn enter_directory(order: &Order) -> io::Result<()> {
+fn enter_directory(order: &mut Order) -> io::Result<()> {
     env::set_current_dir(&order.cwd)?;
+    // What may be written is opened by its path later: that of the working directory is where we are.
+    let writable = order.confine.iter_mut().flat_map(|confinement| &mut confinement.writable);
+    writable.filter(|path| **path == order.cwd).for_each(|path| *path = ".".into());
     let here = fs::metadata(".")?;
     match order.cwd_identity {
         Some(identity) if identity != (here.dev(), here.ino()) => {
