@@ -190,6 +190,13 @@ pub fn is_secret_string(key: &str, value: &str) -> bool {
     is_named_secret(&Named { key, value, way: Way::Colon, quoted: true, after: "" })
 }
 
+/// It can be a secret key of AWS: letters of both cases and digits. A hash of git is of the same length, and has neither.
+pub fn is_aws_secret(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let is_hash = value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && !is_hash
+}
+
 /// The password of a login: any word, if a machine was named before, else what is no word of a sentence.
 pub fn is_machines_password(machine: &str, value: &str) -> bool {
     !is_placeholder(value) && (!machine.is_empty() || is_password(value))

@@ -58,6 +58,25 @@ pub const RULES: &[Rule] = &[
     ),
     // Clouds.
     shape("aws-key", &["akia", "asia", "abia", "acca"], r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b)"),
+    // The secret key has no shape of its own. It stands next to its id, or to its name.
+    Rule {
+        name: "aws-secret",
+        marks: &["akia", "asia"],
+        pattern: r#"(?-u:\b)(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)[^A-Za-z0-9+/]{1,8}(?:(?:aws|secret|access|key|and|the|is)[^A-Za-z0-9+/]{1,6}){0,8}(?P<s>[A-Za-z0-9+/]{40})(?:$|[^A-Za-z0-9+/=])"#,
+        is_secret: |found| judge::is_aws_secret(found.value),
+    },
+    Rule {
+        name: "aws-secret",
+        marks: &["akia", "asia"],
+        pattern: r#"(?:^|[^A-Za-z0-9+/])(?P<s>[A-Za-z0-9+/]{40})[^A-Za-z0-9+/]{1,8}(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)"#,
+        is_secret: |found| judge::is_aws_secret(found.value),
+    },
+    Rule {
+        name: "aws-secret",
+        marks: &["secret"],
+        pattern: r#"(?i)(?:aws[^\n]{0,20}secret|secret[ _-]?access[ _-]?key|secretaccesskey)(?:[^\nA-Za-z0-9+/]{1,6}(?:aws|access|key|is|was|for|the)){0,6}[^\nA-Za-z0-9+/]{1,6}(?P<s>[A-Za-z0-9+/]{40})(?:$|[^A-Za-z0-9+/=])"#,
+        is_secret: |found| judge::is_aws_secret(found.value),
+    },
     shape(
         "google-token",
         &["ya29.", "1//0", "gocspx-"],
@@ -100,13 +119,18 @@ pub const RULES: &[Rule] = &[
     ),
     shape("webhook", &["hooks.slack.com"], r"hooks\.slack\.com/services/(?P<s>T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,})"),
     shape("webhook", &["/api/webhooks/"], r"discord(?:app)?\.com/api/webhooks/[0-9]+/(?P<s>[A-Za-z0-9_-]{40,})"),
-    shape("bot-token", &[":aa"], r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?-u:\b)"),
+    // In an address, `bot` stands right before it.
+    shape("bot-token", &[":aa"], r"(?-u:\b)(?:bot)?(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?-u:\b)"),
+    shape("bot-token", &["api.telegram.org/"], r"api\.telegram\.org/(?:file/)?bot(?P<s>[0-9]+:[A-Za-z0-9_-]{20,})"),
     shape("bot-token", &[], r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?-u:\b)"),
     shape(
         "stripe-key",
         &["k_live_", "k_test_", "whsec_"],
         r"(?-u:\b)(?:[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,})",
     ),
+    shape("square-key", &["sq0atp-", "sq0csp-"], r"(?-u:\b)sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}"),
+    // As a word of its own: the same letters can stand within base64.
+    shape("square-key", &["eaaa"], r#"(?:^|[\s"'`=:,;(<>\[])(?P<s>EAAA[A-Za-z0-9_-]{60})(?:$|[\s"'`,;)<>\]\\])"#),
     shape("service-key", &["sg."], r"(?-u:\b)SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}"),
     shape("service-key", &["sk", "key-"], r"(?-u:\b)(?:SK[0-9a-f]{32}|key-[0-9a-f]{32})(?-u:\b)"),
     shape(

@@ -112,6 +112,73 @@ fn headers_urls_and_options_lose_what_is_secret_in_them() {
 }
 
 #[test]
+fn keys_of_bots_and_shops_go() {
+    let token = format!("123456789:AA{}", noise(33));
+    let other = format!("42:{}", noise(35));
+    let square = format!("EAAA{}", noise(60));
+    for (text, shown) in [
+        (
+            format!("https://api.telegram.org/bot{token}/getMe"),
+            "https://api.telegram.org/bot[redacted:bot-token]/getMe",
+        ),
+        (
+            format!("https://api.telegram.org/file/bot{other}/a"),
+            "https://api.telegram.org/file/bot[redacted:bot-token]/a",
+        ),
+        (format!("the bot is {token}."), "the bot is [redacted:bot-token]."),
+        (format!("sq0atp-{}", noise(22)), "[redacted:square-key]"),
+        (format!("app sq0csp-{} x", noise(43)), "app [redacted:square-key] x"),
+        (format!("curl -d '{square}'"), "curl -d '[redacted:square-key]'"),
+    ] {
+        assert_eq!(redacted(&text), shown);
+    }
+    for text in [
+        "https://api.telegram.org/bot<token>/getMe".to_owned(),
+        "https://core.telegram.org/bots/api#getme".to_owned(),
+        format!("sq0idp-{}", noise(22)),
+        // In the middle of base64.
+        format!("iVBORw0KGgo/EAAA{}/8AAAA", noise(60)),
+        "EAAA is a prefix".to_owned(),
+    ] {
+        assert_eq!(redacted(&text), text);
+    }
+}
+
+#[test]
+fn secret_keys_of_aws_go_next_to_their_name_or_id() {
+    let id = format!("AKIA{}", noise(16).to_uppercase());
+    let secret: String = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYzExAmPlEkY".to_owned();
+    let hash = hex(40);
+    for text in [
+        format!("{id} {secret}"),
+        format!("{id},{secret}\n"),
+        format!("{secret},{id}"),
+        format!("{id} and the secret key is {secret}"),
+        format!("{{\"AccessKeyId\":\"{id}\",\"SecretAccessKey\":\"{secret}\"}}"),
+        format!("aws secret: {secret}"),
+        format!("AWS secret key {secret}"),
+        format!("Secret access key\t{secret}"),
+        format!("the secret access key is {secret}, I think"),
+        format!("aws_secret_access_key={secret}"),
+    ] {
+        let shown = redacted(&text);
+        assert!(!shown.contains(&secret) && !shown.contains("bPxRfi"), "{text} → {shown}");
+    }
+    for text in [
+        format!("commit {hash}"),
+        format!("secret access key rotation in {hash}"),
+        format!("the aws secret is not in {hash}"),
+        format!("blob {secret} alone"),
+        "aws secrets manager".to_owned(),
+    ] {
+        assert_eq!(redacted(&text), text);
+    }
+    // The id goes, the hash next to it stays.
+    assert!(redacted(&format!("{id} {hash}")).ends_with(&hash));
+    assert!(redacted(&format!("{hash} {id}")).starts_with(&hash));
+}
+
+#[test]
 fn values_are_known_by_their_names() {
     let key = noise(32);
     for (text, shown) in [
