@@ -28,6 +28,10 @@ const NAMES: [&str; 8] = ["key", "token", "secret", "passw", "auth", "credential
 pub struct Mask {
     automaton: Option<AhoCorasick>,
     secrets: Arc<[String]>,
+    /// The length of the longest in bytes.
+    longest: usize,
+    /// Whether a secret begins with a byte.
+    begins: Arc<[bool]>,
 }
 
 impl Mask {
@@ -43,7 +47,13 @@ impl Mask {
         known.sort();
         known.dedup();
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&known).ok();
-        Self { automaton: automaton.filter(|_| !known.is_empty()), secrets: known.into() }
+        let begins = (0..=u8::MAX).map(|byte| known.iter().any(|secret| secret.as_bytes().first() == Some(&byte)));
+        Self {
+            automaton: automaton.filter(|_| !known.is_empty()),
+            longest: known.iter().map(String::len).max().unwrap_or_default(),
+            begins: begins.collect(),
+            secrets: known.into(),
+        }
     }
 
     /// The bytes without secrets. As a rule there are none, and the bytes are as they were.
@@ -75,7 +85,7 @@ impl Mask {
 
     /// The length of the longest secret in bytes.
     pub fn longest(&self) -> usize {
-        self.secrets.iter().map(String::len).max().unwrap_or_default()
+        self.longest
     }
 
     /// Where the first secret at or after a place begins and ends.
@@ -87,12 +97,14 @@ impl Mask {
     /// The first place at or after `from` where what follows, to the end of the text, is the beginning of a secret
     /// but not all of it.
     fn find_beginning(&self, text: &str, from: usize) -> Option<usize> {
-        let earliest = text.len().saturating_sub(self.longest().saturating_sub(1)).max(from);
-        let is_beginning = |at: &usize| {
-            let rest = text.get(*at..).unwrap_or_default();
-            !rest.is_empty() && self.secrets.iter().any(|secret| secret.len() > rest.len() && secret.starts_with(rest))
+        let earliest = text.len().saturating_sub(self.longest.saturating_sub(1)).max(from);
+        let tail = text.as_bytes().get(earliest..)?;
+        let begins = |byte: u8| self.begins.get(usize::from(byte)).is_some_and(|begins| *begins);
+        let is_beginning = |rest: &[u8]| {
+            self.secrets.iter().any(|secret| secret.len() > rest.len() && secret.as_bytes().starts_with(rest))
         };
-        (earliest..text.len()).find(is_beginning)
+        let mut places = tail.iter().enumerate().filter(|(_, byte)| begins(**byte)).map(|(at, _)| at);
+        places.find(|at| tail.get(*at..).is_some_and(is_beginning)).map(|at| earliest + at)
     }
 }
 

@@ -117,7 +117,7 @@ impl StreamMask {
         let mut pieces = Vec::new();
         if self.mask.automaton.is_some() {
             self.close_before(&event);
-            pieces = pieces_of(&event);
+            pieces = self.pieces_of(&event);
         }
         self.held.push_back(HeldEvent { event, bytes, cuts: Vec::new(), record_cuts: Vec::new() });
         for (key, text, content) in pieces {
@@ -146,7 +146,7 @@ impl StreamMask {
     /// Decides everything: nothing more comes.
     pub fn close_all(&mut self) {
         for open in std::mem::take(&mut self.open) {
-            self.close(open);
+            self.close(&open);
         }
     }
 
@@ -173,10 +173,42 @@ impl StreamMask {
         let (closed, open) = std::mem::take(&mut self.open).into_iter().partition(|open| is_ours || ends(&open.key));
         self.open = open;
         let closed: Vec<OpenText> = closed;
-        closed.into_iter().for_each(|open| self.close(open));
+        closed.iter().for_each(|open| self.close(open));
     }
 
-    fn close(&mut self, open: OpenText) {
+    /// The texts that an event adds to: that of its item, or those of a record that was not understood. As a rule they
+    /// are of no interest.
+    fn pieces_of(&self, event: &Event) -> Vec<(TextKey, Option<usize>, String)> {
+        match (&event.body, &event.native) {
+            (Body::ItemDelta(Delta::Append { field, part, text }), _) => {
+                let is_open = !self.open.is_empty();
+                let key = || TextKey::Field { item: event.item.clone(), field: *field, part: *part };
+                let matters = self.matters(text) || is_open && self.is_open(&key());
+                matters.then(|| (key(), None, text.clone())).into_iter().collect()
+            }
+            (Body::Notice(_), Some(native)) if native.dir == Dir::In && size(event) <= MAX_PIECE_BYTES => {
+                let texts = native::texts(&native.body).into_iter().enumerate();
+                let pieces = texts.filter(|(_, found)| is_streamed(found.name)).filter_map(|(number, found)| {
+                    let key = TextKey::Record { item: event.item.clone(), name: found.name.to_owned() };
+                    let matters = self.matters(&found.text) || self.is_open(&key);
+                    matters.then(|| (key, Some(number), found.text.into_owned()))
+                });
+                pieces.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Has a secret in it, or may be the beginning of one.
+    fn matters(&self, text: &str) -> bool {
+        self.mask.find(text, 0).is_some() || self.mask.find_beginning(text, 0).is_some()
+    }
+
+    fn is_open(&self, key: &TextKey) -> bool {
+        self.open.iter().any(|open| open.key == *key)
+    }
+
+    fn close(&mut self, open: &OpenText) {
         let mut from = 0;
         while let Some((start, end)) = self.mask.find(&open.pending, from) {
             self.cut(&open.pieces, start, end);
@@ -186,12 +218,8 @@ impl StreamMask {
 
     fn extend(&mut self, key: &TextKey, content: &str, piece: Piece) {
         let known = self.open.iter().position(|open| open.key == *key).map(|at| self.open.swap_remove(at));
-        let mut open = match known {
-            Some(open) => open,
-            // As a rule: nothing that is, or could become, a secret.
-            None if self.mask.find(content, 0).is_none() && self.mask.find_beginning(content, 0).is_none() => return,
-            None => OpenText { key: key.clone(), pending: String::new(), pieces: Vec::new() },
-        };
+        let fresh = || OpenText { key: key.clone(), pending: String::new(), pieces: Vec::new() };
+        let mut open = known.unwrap_or_else(fresh);
         open.pending.push_str(content);
         open.pieces.push(piece);
         let mut from = 0;
@@ -279,24 +307,6 @@ fn size(event: &Event) -> usize {
         _ => 0,
     };
     record + text
-}
-
-/// The texts that an event adds to: that of its item, or those of a record that was not understood.
-fn pieces_of(event: &Event) -> Vec<(TextKey, Option<usize>, String)> {
-    match (&event.body, &event.native) {
-        (Body::ItemDelta(Delta::Append { field, part, text }), _) => {
-            vec![(TextKey::Field { item: event.item.clone(), field: *field, part: *part }, None, text.clone())]
-        }
-        (Body::Notice(_), Some(native)) if native.dir == Dir::In && size(event) <= MAX_PIECE_BYTES => {
-            let texts = native::texts(&native.body).into_iter().enumerate();
-            let piece = |(number, found): (usize, native::NativeText<'_>)| {
-                let key = TextKey::Record { item: event.item.clone(), name: found.name.to_owned() };
-                (key, Some(number), found.text.into_owned())
-            };
-            texts.filter(|(_, found)| is_streamed(found.name)).map(piece).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 fn is_streamed(name: &str) -> bool {

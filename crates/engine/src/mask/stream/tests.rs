@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json, value::RawValue};
 use switchboard_event::{
-    AgentMessage, Body, Delta, Dir, Event, Field, Id, Item, Native, NativeBody, Notice, RequestOpened, Timestamp,
-    Topic, TurnCompleted, raw,
+    AgentMessage, Body, Delta, Dir, Event, Field, Id, Item, Native, NativeBody, Notice, Timestamp, Topic, raw,
 };
 
 use super::StreamMask;
@@ -110,8 +109,8 @@ fn another_event_of_the_item_a_request_and_the_end_of_the_turn_decide() {
     let item = || Box::new(Item::new(AgentMessage { text: "sk-".to_owned(), ..AgentMessage::default() }));
     for last in [
         event(2, Some("i"), Body::ItemCompleted(item()), None),
-        event(2, None, Body::RequestOpened(Box::new(RequestOpened::default())), None),
-        event(2, None, Body::TurnCompleted(Box::new(TurnCompleted::default())), None),
+        event(2, None, Body::RequestOpened(Box::default()), None),
+        event(2, None, Body::TurnCompleted(Box::default()), None),
     ] {
         let (live, rest) = run(mask(&[SECRET]), vec![append(1, "i", "sk-"), last]);
         assert_eq!((live.len(), rest.len()), (2, 0));
