@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, Read as _},
     os::fd::AsFd as _,
     path::{Path, PathBuf},
     time::Duration,
@@ -11,11 +11,20 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::tz::TimeZone;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use switchboard_engine::{Machine, is_root};
+use switchboard_engine::{
+    Machine, is_root,
+    paths::{LocateError, read_bounded_file},
+};
 use switchboard_event::{Id, Timestamp};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
+
+/// The largest configuration file or schema that is read.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+
+/// The largest image that is read.
+const MAX_IMAGE_BYTES: u64 = 20 << 20;
 
 /// The time now.
 #[expect(clippy::disallowed_methods, reason = "this is the one place with a clock")]
@@ -157,13 +166,31 @@ pub fn stdin_is_terminal() -> bool {
 
 /// A file's text.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|cause| Failure::Unreadable { path: path.to_owned(), cause })
+    let text =
+        read_bounded(path, MAX_CONFIG_BYTES).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    text.map_err(|cause| Failure::Unreadable { path: path.to_owned(), cause })
 }
 
 /// A file's bytes, as base64.
 pub fn read_base64(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|cause| Failure::Unreadable { path: path.to_owned(), cause })?;
-    Ok(BASE64_STANDARD.encode(bytes))
+    let bytes = read_bounded(path, MAX_IMAGE_BYTES);
+    Ok(BASE64_STANDARD.encode(bytes.map_err(|cause| Failure::Unreadable { path: path.to_owned(), cause })?))
+}
+
+/// Reads a regular file, or what a shell passes as a descriptor (`<(command)`). Other pipes and devices may never end.
+fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    if !["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].iter().any(|name| path.to_string_lossy().starts_with(name)) {
+        return read_bounded_file(path, max_bytes).map_err(|error| match error {
+            LocateError::Io(cause) => cause,
+            other => io::Error::other(other),
+        });
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {max_bytes} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// A path from the root.
