@@ -64,7 +64,7 @@ fn decide_tool(config: &SessionConfig, workspace: &Workspace, request: &RequestO
     if listed(&config.blocked_tools) {
         return Verdict::Decline("this tool is blocked in the settings of the session".to_owned());
     }
-    // A tool that is blocked never runs, whoever answers. Nothing else may answer for a person.
+    // A blocked tool never runs, not even if a person would allow it.
     if request.requires_person {
         return Verdict::Ask;
     }

@@ -212,3 +212,21 @@ pub enum Decider {
     #[default]
     Switchboard,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{OptionKind, RequestOpened, RequestOption};
+
+    #[test]
+    fn a_person_is_offered_no_first_and_yes_only_once() {
+        use OptionKind::{AllowAlways, AllowOnce, AllowSession, Cancel, Reject};
+        let option = |kind| RequestOption { kind, ..RequestOption::default() };
+        let options = [AllowOnce, AllowSession, AllowAlways, Reject, Cancel].map(option).to_vec();
+        let request = RequestOpened { options, ..RequestOpened::default() }.for_a_person();
+        let kinds: Vec<_> = request.options.iter().map(|option| option.kind).collect();
+        assert!(request.requires_person);
+        assert_eq!(kinds, [Reject, Cancel, AllowOnce]);
+        assert!(serde_json::to_string(&request).unwrap().contains("\"requires_person\":true"));
+        assert!(!serde_json::to_string(&RequestOpened::default()).unwrap().contains("requires_person"));
+    }
+}

@@ -163,3 +163,23 @@ fn chosen(answer: Json<'_>) -> Vec<String> {
         false => elements.into_iter().map(|element| element.display().into_owned()).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_for_a_person;
+    use crate::Json;
+
+    #[test]
+    fn requests_for_a_person_are_marked() {
+        for (request, expected) in [
+            (r#"{"requires_user_interaction":true}"#, true),
+            (r#"{"matched_ask_rule":{"source":"userSettings","rule":"Bash(rm *)"}}"#, true),
+            (r#"{"matched_ask_rule":true}"#, true),
+            (r#"{"default_to_no":true}"#, true),
+            (r#"{"requires_user_interaction":false,"matched_ask_rule":null,"default_to_no":false}"#, false),
+            (r#"{"tool_name":"Bash"}"#, false),
+        ] {
+            assert_eq!(is_for_a_person(&Json::parse(request).unwrap().object()), expected, "{request}");
+        }
+    }
+}

@@ -104,7 +104,7 @@ fn edits_are_allowed_when_they_are_asked_for() {
     let config = json!({ "allowedTools": ["edit", "write_file", "glob"] });
     assert!(!rules(&config).contains("write_file") && rules(&config).contains("\"glob\""), "{}", rules(&config));
     let once = Wish { one_shot: true, ..wish(&config) }.launch(&AGENT).unwrap();
-    assert!(once.files.iter().any(|(_, text)| text.contains("write_file")), "nobody can be asked there");
+    assert!(once.files.iter().any(|(_, text)| text.contains("write_file")), "a one-shot cannot ask");
 }
 
 #[test]

@@ -17,7 +17,7 @@ const EDITS: [&str; 2] = ["write_file", "replace"];
 /// Tools that leave the machine; the built-in rules let some of them run unasked.
 const WEB: [&str; 2] = ["web_fetch", "google_web_search"];
 
-/// The rules of a session; empty where the built-in ones do. Where somebody can be asked, edits are not allowed here but
+/// The rules of a session; empty where the built-in ones do. Where a person can be asked, edits are not allowed here but
 /// when they are asked for: protected files are told from others then.
 pub fn rules(config: &SessionConfig, one_shot: bool) -> String {
     let mut rules = Rules::default();

@@ -192,6 +192,18 @@ fn a_permission_has_the_agents_own_options_and_says_what_it_is_about() {
 }
 
 #[test]
+fn no_comes_first_where_only_a_person_may_answer() {
+    let kinds = |asked: Value| -> Vec<Value> {
+        let messages = project(&DIALECT, &turn(&[request("q", None, asked), resolved("q", None, "declined")]));
+        let asked = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
+        asked["params"]["options"].as_array().unwrap().iter().map(|option| option["kind"].clone()).collect()
+    };
+    assert_eq!(kinds(json!({"about": "tool", "title": "x"})), ["allow_once", "reject_once"]);
+    let for_a_person = json!({"about": "tool", "title": "x", "requires_person": true});
+    assert_eq!(kinds(for_a_person), ["reject_once", "allow_once"]);
+}
+
+#[test]
 fn a_tool_that_was_only_asked_for_ends_once() {
     let asked =
         || json!({"about": "tool", "title": "Use it", "call": {"name": "Tool", "kind": "fetch", "input": {"a": 1}}});

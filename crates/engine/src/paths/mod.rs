@@ -1,5 +1,5 @@
-//! Paths as the file system resolves them, at the moment of asking. Whatever decides by a path decides through this
-//! module: policies, `--root`, images, copies of session files.
+//! Paths as the file system resolves them, at the moment of asking. Policies, `--root`, images and copies of session
+//! files decide through this module.
 //!
 //! [`Workspace`] judges a path that an agent will open by itself. Between the answer and the write the file system can
 //! change, and a hard link to a file outside cannot be told from a file inside: only confinement closes both gaps. The

@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::symlink,
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use switchboard_engine::{
@@ -55,12 +56,15 @@ async fn no_agent_works_outside_while_the_directory_is_exchanged() {
                 fs::rename(&path, &hidden).and_then(|()| fs::rename(&link, &path)).unwrap();
                 std::thread::yield_now();
                 fs::rename(&path, &link).and_then(|()| fs::rename(&hidden, &path)).unwrap();
-                std::thread::yield_now();
+                std::thread::sleep(Duration::from_micros(300));
             }
         });
         tokio::task::block_in_place(|| {
             tokio::runtime::Handle::current().block_on(async {
-                for _ in 0..200 {
+                for attempt in 0..5_000 {
+                    if attempt >= 200 && started > 0 && refused > 0 {
+                        break;
+                    }
                     let Ok(checked) = WorkingDirectory::open_beneath(&path, std::slice::from_ref(&root)) else {
                         refused += 1;
                         continue;

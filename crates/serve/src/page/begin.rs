@@ -1,9 +1,6 @@
 //! What one needs to know to start a session: agents, folders, and what is usual.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, path::Path};
 
 use axum::{extract::State, response::Response};
 use serde::Deserialize;

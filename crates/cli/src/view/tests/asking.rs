@@ -133,6 +133,14 @@ fn a_closed_terminal_declines_in_every_state() {
 }
 
 #[test]
+fn no_comes_first_where_only_a_person_may_answer() {
+    let asking = plain(&command().for_a_person(), &ALL);
+    assert_eq!(asking.prompt(), "[n] decline  [r] say why  [c] stop  [y] allow once  [e] edit\n> ");
+    let recorded = requests("claude live/e_exit_plan_person").remove(0);
+    assert!(recorded.requires_person && plain(&recorded, &ALL).prompt().starts_with("[n] decline"));
+}
+
+#[test]
 fn options_that_have_no_letter_have_a_number() {
     let all = requests("acp live/made-permissions");
     let asking = plain(&all[0], &Abilities::NONE);

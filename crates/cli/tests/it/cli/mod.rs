@@ -3,6 +3,7 @@
 mod adopting;
 mod harness;
 mod hidden;
+mod hostile;
 mod input;
 mod logs;
 mod mcp;

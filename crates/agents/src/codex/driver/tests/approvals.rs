@@ -25,6 +25,21 @@ fn results(request: &str, answers: &[(&str, &str)]) {
 const COMMAND: &str = r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"c","command":"touch x","availableDecisions":["accept",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}},{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"allow"}}},{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"deny"}}},"cancel"]}}"#;
 
 #[test]
+fn a_command_that_only_a_person_may_approve() {
+    let kinds = ["item/humanCommand/requestApproval", "item/commandExecution/requestApproval"];
+    for (method, kind) in kinds.into_iter().zip(["", r#""kind":"humanCommand","#]) {
+        running(&format!(
+            r#"
+            {{"in":{{"method":"{method}","id":0,"params":{{"threadId":"T","turnId":"t1",{kind}"command":"touch x"}}}}}}
+            = {{"kind":"request.opened","data":{{"requires_person":true,"options":[{{"id":"decline"}},{{"id":"cancel"}},{{"id":"accept"}}]}}}}
+            {{"cmd":{{"answer":{{"request":"r1.request_0","decision":"allow"}}}}}}
+            > {{"send":{{"id":0,"result":{{"decision":"accept"}}}}}}
+            "#
+        ));
+    }
+}
+
+#[test]
 fn commands() {
     results(
         COMMAND,

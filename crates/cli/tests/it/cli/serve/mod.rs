@@ -2,5 +2,5 @@
 
 mod ends;
 mod inside;
-mod rig;
+pub mod rig;
 mod starts;
