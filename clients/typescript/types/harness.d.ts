@@ -222,6 +222,8 @@ export interface ApprovalMeta {
   input?: unknown;
   /** The answers that the agent offers. */
   options?: RequestOption[];
+  /** Only a person may answer, and only for this one time. */
+  requiresPerson?: boolean;
   /** When it is declined by itself. */
   expiresAt?: string;
   /** The subagent's thread. */
@@ -306,6 +308,8 @@ export interface RequestOpened {
   questions?: Question[];
   /** The answers that the agent offers. */
   options?: RequestOption[];
+  /** Only a person may answer: no mode, list or remembered answer decides it, and no is offered first. */
+  requires_person?: boolean;
   /** When it is declined by itself. */
   expires_at?: string;
   /** The settings of the session decide it at once: nobody need be asked. */

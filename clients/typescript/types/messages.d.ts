@@ -564,6 +564,8 @@ export interface PermissionRequestMetadata {
   changes?: FileChange[];
   questions?: Question[];
   options?: RequestOption[];
+  /** Only a person may answer, and only for this one time. */
+  requires_person?: boolean;
   /** When it is declined by itself: milliseconds since 1970. */
   expires_at?: number;
 }
