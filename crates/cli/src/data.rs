@@ -44,6 +44,7 @@ pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
         // Made now, so that it can be hidden from sessions before a server needs it.
         drop(Token::of_folder(&folder));
     }
+    engine.protect_from_sessions(folder.clone());
     [folder.join("token"), folder.join("open.html"), owners.clone()]
         .into_iter()
         .for_each(|path| engine.hide_from_sessions(path));

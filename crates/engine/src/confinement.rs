@@ -22,6 +22,8 @@ pub struct SandboxDefaults {
     pub best_effort: bool,
     /// Files and directories of ours that confined sessions do not see.
     pub hidden: Vec<PathBuf>,
+    /// Directories of ours that confined sessions do not write to, also if they lie in a workspace.
+    pub protected: Vec<PathBuf>,
 }
 
 /// The sandbox of a session that is to be confined.
@@ -32,7 +34,7 @@ pub struct SandboxOrder<'a> {
     pub private: &'a Path,
     pub home: &'a Path,
     pub best_effort: bool,
-    pub hidden: &'a [PathBuf],
+    pub defaults: &'a SandboxDefaults,
 }
 
 impl SandboxOrder<'_> {
@@ -41,13 +43,15 @@ impl SandboxOrder<'_> {
         let exceptions = self.exceptions()?;
         let mut writable = self.workspace();
         writable.extend(self.launch.writable.iter().filter(|path| exists_or_created(path)).filter_map(real));
-        let protected = protected_files::existing(&writable, self.home, &exceptions);
+        let mut protected = protected_files::existing(&writable, self.home, &exceptions);
+        let own = self.defaults.protected.iter().filter_map(real);
+        protected.extend(own.filter(|path| writable.iter().any(|root| path.starts_with(root))));
         writable.push(self.private.to_owned());
         writable.extend(exceptions.into_iter().filter(|path| path.exists()));
         let views: Vec<_> = self.launch.state.iter().filter_map(view).collect();
         let visible: Vec<_> = writable.iter().chain(views.iter().map(|view| &view.path)).cloned().collect();
         let mut hidden = unix_sockets::to_hide(&visible);
-        hidden.extend(self.hidden.iter().filter_map(real));
+        hidden.extend(self.defaults.hidden.iter().filter_map(real));
         Ok(Confinement { writable, protected, hidden, views, best_effort: self.best_effort })
     }
 

@@ -87,6 +87,11 @@ impl Engine {
         self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).hidden.push(path);
     }
 
+    /// Keeps confined sessions that are started from now on from writing to a directory, also if it lies in a workspace.
+    pub fn protect_from_sessions(&self, directory: PathBuf) {
+        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).protected.push(directory);
+    }
+
     /// Lets confined sessions start even if the kernel cannot enforce all of a sandbox. Each says what is missing.
     pub fn accept_weaker_sandbox(&self) {
         self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).best_effort = true;
@@ -247,8 +252,8 @@ impl Engine {
         let translator = self.translator(agent, &request, continued.as_ref(), used.clone(), &id, &prepared);
         let mode = request.config.sandbox_mode.unwrap_or_default();
         let confined = prepared.sandbox.as_ref().map(|report| sandbox_notices::confined(mode, report));
-        let (workspace, started) = (std::mem::take(&mut prepared.workspace), (machine.now)());
-        let sandbox = confined.is_some().then(|| SessionSandbox { workspace, started, refusals: 0 });
+        let (writable, started) = (std::mem::take(&mut prepared.workspace), (machine.now)());
+        let sandbox = confined.is_some().then_some(SessionSandbox { workspace: writable, started, refusals: 0 });
         let actor = Actor::new(Parts {
             agent,
             config: request.config,

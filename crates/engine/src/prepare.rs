@@ -113,7 +113,8 @@ impl Prepared {
         }
         env.extend(self.launch.env.iter().cloned());
         self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
-        let confine = if confined { Some(self.confinement(request, cwd.path(), private, machine, defaults)?) } else { None };
+        let confine =
+            if confined { Some(self.confinement(request, cwd.path(), private, machine, defaults)?) } else { None };
         let argv = std::iter::once(found.path.into_os_string()).chain(self.launch.args.iter().map(Into::into));
         self.spec = Some(Spec {
             argv: argv.collect(),
@@ -142,7 +143,7 @@ impl Prepared {
             private: private.path(),
             home: &machine.home,
             best_effort: request.sandbox_best_effort || defaults.best_effort,
-            hidden: &defaults.hidden,
+            defaults,
         };
         self.workspace = order.workspace();
         order.confinement()

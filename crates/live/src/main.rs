@@ -38,6 +38,9 @@ struct Args {
     /// How many at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
+    /// Run sessions in this sandbox, read-only or workspace-write, and expect what it promises; repeatable
+    #[arg(long)]
+    sandbox: Vec<String>,
 }
 
 fn main() -> ExitCode {
@@ -47,7 +50,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let programs = Programs { clis: args.clis, node: args.node };
-    if play::all(&programs, &args.switchboard, &args.only, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let plan = play::Plan { switchboard: args.switchboard, only: args.only, sandboxes: args.sandbox };
+    if play::all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints a line. A reader that has seen enough is no failure.

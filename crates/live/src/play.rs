@@ -1,9 +1,10 @@
 //! Playing the scenarios: some at a time, each on a stage of its own, and the end says how all of them fared.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
+    fs,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -24,19 +25,53 @@ use crate::{
 /// How long processes may take to go after a scenario.
 pub const GOING: Duration = Duration::from_secs(5);
 
-type Part = (&'static Cli, &'static Scenario);
+/// What is to be played.
+pub struct Plan {
+    /// Switchboard's program.
+    pub switchboard: PathBuf,
+    /// Only scenarios with this in their name.
+    pub only: String,
+    /// The sandboxes to run sessions in; none means without.
+    pub sandboxes: Vec<String>,
+}
 
-/// Plays all with `only` in their name; true if nothing failed.
-pub fn all(programs: &Programs, switchboard: &Path, only: &str, jobs: usize) -> bool {
-    let parts = CLIS.iter().flat_map(|cli| SCENARIOS.iter().map(move |scenario| (cli, scenario)));
-    let parts: VecDeque<Part> =
-        parts.filter(|(cli, scenario)| (scenario.with)(cli) && name(cli, scenario).contains(only)).collect();
+/// A scenario with an agent, in a sandbox or not.
+struct Part<'a> {
+    cli: &'static Cli,
+    scenario: &'static Scenario,
+    sandbox: Option<&'a str>,
+}
+
+impl Part<'_> {
+    fn name(&self) -> String {
+        let sandbox = self.sandbox.map(|sandbox| format!(" ({sandbox})")).unwrap_or_default();
+        format!("{} {}{sandbox}", self.cli.name, self.scenario.name)
+    }
+}
+
+impl Plan {
+    fn parts(&self) -> VecDeque<Part<'_>> {
+        let sandboxes: Vec<_> = match self.sandboxes.as_slice() {
+            [] => vec![None],
+            named => named.iter().map(|sandbox| Some(sandbox.as_str())).collect(),
+        };
+        let all = sandboxes.into_iter().flat_map(|sandbox| {
+            let with = move |cli| SCENARIOS.iter().map(move |scenario| Part { cli, scenario, sandbox });
+            CLIS.iter().flat_map(with)
+        });
+        all.filter(|part| (part.scenario.with)(part.cli) && part.name().contains(&self.only)).collect()
+    }
+}
+
+/// Plays all that is planned; true if nothing failed.
+pub fn all(programs: &Programs, plan: &Plan, jobs: usize) -> bool {
+    let parts = plan.parts();
     let count = parts.len();
     let (waiting, failed) = (Mutex::new(parts), Mutex::new(Vec::new()));
     let worker = || {
         while let Some(part) = take(&waiting) {
-            let (title, begin) = (name(part.0, part.1), Instant::now());
-            let result = play(programs, switchboard, part);
+            let (title, begin) = (part.name(), Instant::now());
+            let result = play(programs, &plan.switchboard, &part);
             let seconds = begin.elapsed().as_secs_f32();
             match result {
                 Ok(()) => say(&format!("ok      {title} ({seconds:.1} s)")),
@@ -54,21 +89,37 @@ pub fn all(programs: &Programs, switchboard: &Path, only: &str, jobs: usize) -> 
     count > 0 && failed.is_empty()
 }
 
-fn take(waiting: &Mutex<VecDeque<Part>>) -> Option<Part> {
+fn take<'a>(waiting: &Mutex<VecDeque<Part<'a>>>) -> Option<Part<'a>> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
-fn name(cli: &Cli, scenario: &Scenario) -> String {
-    format!("{} {}", cli.name, scenario.name)
-}
-
 /// One scenario with one agent. Whatever it is about, nothing may be left of it.
-fn play(programs: &Programs, switchboard: &Path, (cli, scenario): Part) -> anyhow::Result<()> {
+fn play(programs: &Programs, switchboard: &Path, part: &Part<'_>) -> anyhow::Result<()> {
     let stage = Stage::new(programs).context("no stage")?;
-    let trial = Trial { stage, cli, switchboard };
-    let tried = catch_unwind(AssertUnwindSafe(|| (scenario.run)(&trial)));
-    tried.unwrap_or_else(|_| Err(anyhow!("the scenario panicked")))?;
+    let trial = Trial { stage, cli: part.cli, switchboard, sandbox: part.sandbox };
+    let before = content(&trial.stage.project());
+    let tried = catch_unwind(AssertUnwindSafe(|| (part.scenario.run)(&trial)));
+    let result = tried.unwrap_or_else(|_| Err(anyhow!("the scenario panicked")));
+    if part.sandbox == Some("read-only") {
+        ensure!(content(&trial.stage.project()) == before, "the project was changed");
+        ensure!(result.is_err() == part.scenario.writes, "{result:?}");
+    } else {
+        result?;
+    }
     let left = trial.stage.left_behind_after(GOING);
     ensure!(left.is_empty(), "processes are left behind: {left:?}");
     Ok(())
+}
+
+/// The files below a directory and their text.
+fn content(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            files.extend(content(&path));
+        } else {
+            files.insert(path.clone(), fs::read(&path).unwrap_or_default());
+        }
+    }
+    files
 }

@@ -19,11 +19,18 @@ pub struct Scenario {
     pub with: fn(&Cli) -> bool,
     /// Tries it.
     pub run: fn(&Trial) -> anyhow::Result<()>,
+    /// It needs to write to the project, so that it fails where nothing can be written.
+    pub writes: bool,
 }
 
 impl Scenario {
     const fn new(name: &'static str, run: fn(&Trial) -> anyhow::Result<()>) -> Self {
-        Self { name, with: |_| true, run }
+        Self { name, with: |_| true, run, writes: false }
+    }
+
+    /// One that needs to write to the project.
+    const fn writing(self) -> Self {
+        Self { writes: true, ..self }
     }
 
     /// Only for some agents.
@@ -40,8 +47,8 @@ fn is_faked(cli: &Cli) -> bool {
 /// All of them.
 pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("run says a text", run::text),
-    Scenario::new("run runs commands", run::command),
-    Scenario::new("run changes a file", run::file),
+    Scenario::new("run runs commands", run::command).writing(),
+    Scenario::new("run changes a file", run::file).writing(),
     Scenario::new("approval with nobody there", approvals::nobody).only(|cli| abilities(cli).approvals),
     Scenario::new("approval by a rule", approvals::allowed).only(|cli| abilities(cli).approvals),
     Scenario::new("approval of a blocked tool", approvals::blocked).only(|cli| abilities(cli).approvals),

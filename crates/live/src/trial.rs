@@ -26,6 +26,8 @@ pub struct Trial<'a> {
     pub cli: &'static Cli,
     /// Switchboard's program.
     pub switchboard: &'a Path,
+    /// The sandbox of sessions that choose none themselves.
+    pub sandbox: Option<&'a str>,
 }
 
 /// The agent as Switchboard knows it.
@@ -92,6 +94,8 @@ impl Trial<'_> {
     ) -> anyhow::Result<Running> {
         let data = self.stage.data();
         let mut command = self.stage.command(self.switchboard, args);
+        let is_free = args.first() == Some(&"run") && !args.contains(&"--sandbox");
+        command.args(self.sandbox.filter(|_| is_free).into_iter().flat_map(|sandbox| ["--sandbox", sandbox]));
         command.current_dir(folder).arg("--data").arg(data);
         for (name, value) in variables {
             match value {

@@ -22,6 +22,11 @@ impl Scenarios {
         Self { only: String::new(), jobs }
     }
 
+    /// Those with something in their name, so many at a time.
+    pub fn only(name: &str, jobs: usize) -> Self {
+        Self { only: name.to_owned(), jobs }
+    }
+
     /// The words that tell a program.
     pub fn words(&self) -> [String; 4] {
         ["--only".to_owned(), self.only.clone(), "--jobs".to_owned(), self.jobs.to_string()]

@@ -36,10 +36,10 @@ fn the_two_way_form_has_no_arguments() {
     let launch = start(&Wish::of(&json!({ "model": "m", "mcpServers": { "a": { "command": "x" } } })));
     assert_eq!((launch.program.as_str(), launch.args.as_slice()), ("codex", ["app-server".to_owned()].as_slice()));
     assert_eq!((launch.source, launch.input), ("codex:app-server", Input::Open));
-    let paths = |launch: Launch| launch.state.into_iter().map(|state| state.path).collect::<Vec<_>>();
-    assert_eq!(paths(launch), [std::path::PathBuf::from("/home/user/.codex")]);
+    let paths = |state: Vec<crate::StateDirectory>| state.into_iter().map(|state| state.path).collect::<Vec<_>>();
+    assert_eq!(paths(launch.state), [std::path::PathBuf::from("/home/user/.codex")]);
     let elsewhere = Wish { machine: Machine::default().with_env("CODEX_HOME", "/data/codex"), ..Wish::default() };
-    assert_eq!(paths(start(&elsewhere)), [std::path::PathBuf::from("/data/codex")]);
+    assert_eq!(paths(start(&elsewhere).state), [std::path::PathBuf::from("/data/codex")]);
 }
 
 #[test]

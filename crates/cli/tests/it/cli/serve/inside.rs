@@ -85,8 +85,7 @@ fn the_private_sockets_are_no_way_either() {
 
 #[test]
 fn the_token_is_masked_in_what_is_kept() {
-    let (served, events, _) =
-        inside("echo $TOKEN; echo $TOKEN >&2; echo '{\"a\":\"'$TOKEN'\"}'", &[]);
+    let (served, events, _) = inside("echo $TOKEN; echo $TOKEN >&2; echo '{\"a\":\"'$TOKEN'\"}'", &[]);
     assert!(!events.contains(&served.token));
     assert!(events.matches("***").count() >= 3, "{events}");
     let kept = fs::read(served.data().join("log.db-wal")).unwrap();
