@@ -80,6 +80,8 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("stop by a kill of switchboard", stops::killed),
     Scenario::new("sandbox for reading", sandbox::read_only),
     Scenario::new("sandbox for the workspace", sandbox::workspace_write),
+    Scenario::new("sandbox protects a repository", sandbox::repository),
+    Scenario::new("sandbox protects the settings of the agent", sandbox::settings),
     Scenario::new("same live and translated", same::same),
     Scenario::new("refused before the start", refused::before_the_start),
     Scenario::new("refused without a key", refused::key).only(|cli| cli.key.is_some()),

@@ -9,7 +9,10 @@ use std::{
 use anyhow::ensure;
 use switchboard_event::EndReason;
 
-use crate::{heard::Heard, trial::Trial};
+use crate::{
+    heard::Heard,
+    trial::{Trial, abilities},
+};
 
 /// Nothing changes in the workspace, nor around it.
 pub fn read_only(trial: &Trial<'_>) -> anyhow::Result<()> {
@@ -28,6 +31,79 @@ pub fn workspace_write(trial: &Trial<'_>) -> anyhow::Result<()> {
     let there = names(&workspace);
     ensure!(there == ["by-command.txt", "by-tool.txt"], "in the workspace: {there:?}\n{}", heard.ended.shown());
     nothing_outside(trial, &heard)
+}
+
+/// Git works in a confined session, except for what would run code later, and a notice says how to allow that.
+pub fn repository(trial: &Trial<'_>) -> anyhow::Result<()> {
+    let workspace = workspace(trial)?;
+    let folder = workspace.to_string_lossy().into_owned();
+    let git = "git -c user.name=a -c user.email=a@b.example -c init.defaultBranch=main";
+    let prepared = trial.stage.run(
+        Path::new("/bin/sh"),
+        &["-c", &format!("cd '{folder}' && {git} init -q . && {git} add . && {git} commit -qm first")],
+        "",
+    )?;
+    ensure!(prepared.code == Some(0), "{}", prepared.shown());
+    let config = fs::read_to_string(workspace.join(".git/config"))?;
+    let works = format!(
+        "echo more >> kept.txt; {git} commit -qam second; git branch other; git clone -q . clone; {git} init -q sub; \
+         git worktree add -q tree other; printf '%s%s\\n' tri ed"
+    );
+    let fails = "git remote add origin https://example.invalid/x.git; echo evil > .git/hooks/pre-commit; \
+                 git config core.hooksPath .husky; mv .git .old; printf '%s%s\\n' tri ed";
+    let calls = [trial.cli.shell(&works), trial.cli.shell(fails)].join(" [[then]] ");
+    let flags = ["--approval", "auto-all", "--sandbox", "workspace-write", "--cwd", &folder];
+    let heard = trial.run(&format!("{calls} [[then]] [[text finished]]"), &flags)?;
+    heard.ends(0, EndReason::Completed)?;
+    let there = names(&workspace);
+    ensure!(there == [".git", "clone", "kept.txt", "sub", "tree"], "{there:?}\n{}", heard.ended.shown());
+    ensure!(fs::read_to_string(workspace.join(".git/config"))? == config, "the configuration was changed");
+    ensure!(!workspace.join(".git/hooks/pre-commit").exists(), "a hook was written");
+    for made in [".git/refs/heads/other", "clone/.git/HEAD", "sub/.git/HEAD", "tree/.git"] {
+        ensure!(workspace.join(made).exists(), "there is no {made}\n{}", heard.ended.shown());
+    }
+    let log = trial.stage.run(Path::new("/usr/bin/env"), &["git", "-C", &folder, "log", "--oneline"], "")?;
+    ensure!(log.stdout.contains("second"), "{}", log.shown());
+    let notices = heard.notices();
+    ensure!(trial.cli.terse || notices.contains("config.writablePaths"), "{notices}");
+    ensure!(notices.contains("sub/.git/config") && notices.contains("clone/.git/config"), "{notices}");
+    Ok(())
+}
+
+/// Settings of the agent that run code later stay as they are, and a session in a sandbox can be continued.
+pub fn settings(trial: &Trial<'_>) -> anyhow::Result<()> {
+    let home = trial.stage.home();
+    let directories = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    let planted: Vec<_> = directories(&home).into_iter().chain(directories(&home.join(".config"))).collect();
+    let writes: String = planted
+        .iter()
+        .map(|path| {
+            format!("mkdir -p '{0}'; echo evil > '{0}/settings.json'; echo evil > '{0}/planted'; ", path.display())
+        })
+        .collect();
+    let before: Vec<_> = planted.iter().map(|path| fs::read(path.join("settings.json")).ok()).collect();
+    let calls = trial.cli.shell(&format!("{writes} echo evil >> ~/.bashrc; echo evil > ~/.gitconfig; true"));
+    let flags = ["--approval", "auto-all", "--sandbox", "read-only"];
+    let heard = trial.run(&format!("{calls} [[then]] [[text finished]]"), &flags)?;
+    heard.ends(0, EndReason::Completed)?;
+    let after: Vec<_> = planted.iter().map(|path| fs::read(path.join("settings.json")).ok()).collect();
+    ensure!(before == after, "settings were changed\n{}", heard.ended.shown());
+    for path in planted.iter().map(|path| path.join("planted")).chain([home.join(".bashrc"), home.join(".gitconfig")]) {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        ensure!(!text.contains("evil"), "{} was written\n{}", path.display(), heard.ended.shown());
+    }
+    if abilities(trial.cli).resume {
+        let heard = trial.resume("[[text continued]]", &flags)?;
+        heard.ends(0, EndReason::Completed)?;
+        ensure!(heard.text().ends_with("continued"), "{}", heard.ended.shown());
+        let asked = trial.stage.model().conversation();
+        let remembers = asked.last().is_some_and(|request| request.body.to_string().contains("finished"));
+        ensure!(remembers, "the conversation was lost\n{}", heard.ended.shown());
+    }
+    Ok(())
 }
 
 /// A workspace in the folder of temporary files, with a file in it.
