@@ -19,7 +19,7 @@ use super::{
     page::{self, Person},
     rate,
 };
-use crate::listen::Peer;
+use crate::listen::{Peer, SlotHandle};
 
 /// The longest address of a request.
 const LONGEST_ADDRESS: usize = 8 << 10;
@@ -31,7 +31,7 @@ pub struct Rules {
     pub token: Option<Token>,
     /// Names that we answer to beside our own addresses, with or without a port.
     pub hosts: Vec<String>,
-    /// Origins whose pages may ask beside our own.
+    /// RequestOrigins whose pages may ask beside our own.
     pub origins: Vec<String>,
     /// How often a client may ask.
     pub rate: Rate,
@@ -51,6 +51,14 @@ struct Inner {
     meter: rate::Meter,
     unseen: Unseen,
     bodies: Bodies,
+}
+
+/// Where a request comes from.
+struct RequestOrigin {
+    peer: Peer,
+    /// How the right token came; nothing for an anonymous client.
+    way: Option<Way>,
+    from: From,
 }
 
 /// What comes of looking at a request.
@@ -75,27 +83,32 @@ impl Guard {
         router.layer(DefaultBodyLimit::disable()).layer(from_fn_with_state(self.clone(), pass))
     }
 
-    /// Where a request comes from, if it is meant for us at all.
-    fn whence(&self, request: &Request) -> Result<(Peer, From), Refusal> {
+    /// Where a request comes from, if it is meant for us at all. The token is looked at before anything is counted:
+    /// requests without it, from the same address, must not use up what its owner may ask.
+    fn whence(&self, request: &Request) -> Result<RequestOrigin, Refusal> {
         let peer = request.extensions().get::<Peer>().copied().ok_or(Refusal::NoHost)?;
-        self.0.meter.request(peer.client())?;
         if request.uri().path_and_query().is_some_and(|address| address.as_str().len() > LONGEST_ADDRESS) {
             return Err(Refusal::LongAddress);
         }
+        let way = self.0.token.as_ref().map_or(Some(Way::Open), |token| auth::way(token, request));
+        self.0.meter.request(peer.client(), way.is_some())?;
         // No browser gets to a socket in the file system.
-        let Peer::Tcp { ours, .. } = peer else { return Ok((peer, From::Nowhere)) };
+        let Peer::Tcp { ours, .. } = peer else { return Ok(RequestOrigin { peer, way, from: From::Nowhere }) };
         let host = self.0.names.check_host(request, ours)?;
-        Ok((peer, self.0.names.check_origin(request.headers(), host)?))
+        Ok(RequestOrigin { peer, way, from: self.0.names.check_origin(request.headers(), host)? })
     }
 
-    async fn admit(&self, mut request: Request, peer: Peer, from: &From) -> Result<Passed, Refusal> {
-        let answer = origin::preflight(&request).filter(|_| matches!(from, From::Friend(_)));
-        if let Some(answer) = answer.or_else(|| self.link(&request)) {
+    async fn admit(&self, mut request: Request, origin: &RequestOrigin) -> Result<Passed, Refusal> {
+        let answer = origin::preflight(&request).filter(|_| matches!(origin.from, From::Friend(_)));
+        if let Some(answer) = answer.or_else(|| self.link(&request, origin.way)) {
             return Ok(Passed::Answered(answer));
         }
-        let is_inside = self.authenticate(&mut request, peer, from)?;
-        if !is_inside && auth::is_page(&request) {
+        self.authenticate(&mut request, origin)?;
+        if origin.way.is_none() && auth::is_page(&request) {
             return Ok(Passed::Answered(page::outside()));
+        }
+        if let Some(slot) = request.extensions().get::<SlotHandle>().filter(|_| origin.way.is_some()) {
+            slot.mark_authenticated();
         }
         let caller = request.extensions_mut().get_mut::<Caller>().ok_or(Refusal::Unseen)?;
         caller.if_unseen(self.0.unseen);
@@ -108,11 +121,11 @@ impl Guard {
     }
 
     /// The printed link: the token moves from the address into a cookie. Who is in anyhow may have come by an old one.
-    fn link(&self, request: &Request) -> Option<Response> {
+    fn link(&self, request: &Request, way: Option<Way>) -> Option<Response> {
         let token = self.0.token.as_ref()?;
         let said = auth::is_page(request).then(|| auth::in_query(request.uri())).flatten()?;
         let cookie = auth::cookie(token).filter(|_| token.is(&said));
-        if cookie.is_none() && auth::way(token, request).is_none() {
+        if cookie.is_none() && way.is_none() {
             return None;
         }
         let address = auth::without_token(request.uri());
@@ -124,22 +137,18 @@ impl Guard {
         Some(response)
     }
 
-    /// Says whether it has the token, or needs none; what needs one and has none is refused.
-    fn authenticate(&self, request: &mut Request, peer: Peer, from: &From) -> Result<bool, Refusal> {
-        let way = match &self.0.token {
-            None => Some(Way::Open),
-            Some(token) => auth::way(token, request),
-        };
+    /// Refuses a request that needs the token and has none, or that a foreign page made a browser send.
+    fn authenticate(&self, request: &mut Request, origin: &RequestOrigin) -> Result<(), Refusal> {
         let is_open = auth::is_open(request) && auth::in_query(request.uri()).is_none();
-        if way.is_none() && !is_open {
-            return Err(self.0.meter.failure(peer.client()));
+        if origin.way.is_none() && !is_open {
+            return Err(self.0.meter.failure(origin.peer.client()));
         }
         let is_change = !auth::is_safe(request.method()) || auth::is_upgrade(request);
-        if is_change && way.is_some_and(|way| is_forged(way, request, from)) {
+        if is_change && origin.way.is_some_and(|way| is_forged(way, request, &origin.from)) {
             return Err(Refusal::Forged);
         }
         auth::forget(request.uri_mut());
-        Ok(way.is_some())
+        Ok(())
     }
 }
 
@@ -157,7 +166,7 @@ fn is_forged(way: Way, request: &Request, from: &From) -> bool {
 async fn pass(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let person = Person::asks(&request);
     let (passed, from) = match guard.whence(&request) {
-        Ok((peer, from)) => (guard.admit(request, peer, &from).await, from),
+        Ok(origin) => (guard.admit(request, &origin).await, origin.from),
         Err(refusal) => (Err(refusal), From::Nowhere),
     };
     let mut response = match passed {

@@ -1,8 +1,9 @@
 //! The guard: who may ask for what. Goes around any router, and knows nothing of what is behind it.
 //!
-//! In this order, each with a refusal of its own: is the request one that we read at all (length of its address), is it
-//! meant for us (`Host`), does the client ask too often, does another page ask (`Origin`), has it the token, does it come
-//! out of a session, and is its body neither too large nor too slow.
+//! In this order, each with a refusal of its own: is the request one that we read at all (length of its address), does
+//! the client ask too often (those with the token counted apart from anonymous ones), is it meant for us (`Host`), does
+//! another page ask (`Origin`), has it the token, does it come out of a session, and is its body neither too large nor
+//! too slow.
 
 mod auth;
 mod body;

@@ -1,4 +1,5 @@
-//! How often a client may ask. What is remembered of clients is bounded: where there are too many to keep apart, those
+//! How often a client may ask. Anonymous clients are counted apart from those with the token: a flood without it does
+//! not affect its owner, even from the same address (a proxy, a NAT, this machine). What is remembered of clients is bounded: where there are too many to keep apart, those
 //! that are new share what is left.
 
 use std::{num::NonZeroU32, time::Duration};
@@ -34,8 +35,13 @@ impl Default for Rate {
 
 /// What clients have asked lately.
 pub struct Meter {
-    requests: Option<Limiter>,
+    requests: Option<RequestLimiters>,
     failures: Limiter,
+}
+
+struct RequestLimiters {
+    authenticated: Limiter,
+    anonymous: Limiter,
 }
 
 type Limiter = DefaultKeyedRateLimiter<Client>;
@@ -47,12 +53,16 @@ impl Meter {
             Rate::Unlimited => None,
             Rate::PerSecond(rate) => Some((rate, rate.saturating_mul(BURST))),
         };
-        Self { requests: requests.map(limiter), failures: limiter(FAILURES) }
+        let requests =
+            requests.map(|quota| RequestLimiters { authenticated: limiter(quota), anonymous: limiter(quota) });
+        Self { requests, failures: limiter(FAILURES) }
     }
 
-    /// A client asks.
-    pub fn request(&self, client: Client) -> Result<(), Refusal> {
-        self.requests.as_ref().map_or(Ok(()), |limiter| check(limiter, client)).map_err(Refusal::TooMany)
+    /// Counts a request of a client.
+    pub fn request(&self, client: Client, is_authenticated: bool) -> Result<(), Refusal> {
+        let Some(limiters) = &self.requests else { return Ok(()) };
+        let limiter = if is_authenticated { &limiters.authenticated } else { &limiters.anonymous };
+        check(limiter, client).map_err(Refusal::TooMany)
     }
 
     /// A client has asked without a right token.
@@ -80,12 +90,19 @@ mod tests {
     #[test]
     fn who_asks_too_often_waits_and_others_do_not() {
         let meter = Meter::new(Rate::PerSecond(NonZeroU32::MIN));
-        let ask = |user| meter.request(Client::User(user));
+        let ask = |user| meter.request(Client::User(user), true);
         assert_eq!((0..4).filter(|_| ask(1).is_ok()).count(), 4);
         assert!(matches!(ask(1), Err(Refusal::TooMany(_))));
         assert!(ask(2).is_ok());
         let open = Meter::new(Rate::Unlimited);
-        assert!((0..100_000).all(|_| open.request(Client::User(1)).is_ok()));
+        assert!((0..100_000).all(|_| open.request(Client::User(1), true).is_ok()));
+    }
+
+    #[test]
+    fn anonymous_requests_do_not_count_for_the_client_with_the_token() {
+        let meter = Meter::new(Rate::PerSecond(NonZeroU32::MIN));
+        assert!((0..1000).any(|_| meter.request(Client::User(1), false).is_err()), "anonymous clients have no limit");
+        assert!(meter.request(Client::User(1), true).is_ok());
     }
 
     #[test]
@@ -99,8 +116,8 @@ mod tests {
     fn a_crowd_takes_no_more_memory() {
         let meter = Meter::new(Rate::PerSecond(NonZeroU32::MIN));
         let users = u32::try_from(2 * CLIENTS).unwrap();
-        let passed = (0..users).filter(|user| meter.request(Client::User(*user)).is_ok()).count();
+        let passed = (0..users).filter(|user| meter.request(Client::User(*user), true).is_ok()).count();
         assert!(passed < 2 * CLIENTS, "the crowd has no limit");
-        assert!(meter.requests.as_ref().unwrap().len() <= CLIENTS + 1);
+        assert!(meter.requests.as_ref().unwrap().authenticated.len() <= CLIENTS + 1);
     }
 }

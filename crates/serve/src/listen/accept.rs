@@ -7,13 +7,14 @@ use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepi
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, UnixStream},
-    sync::{Semaphore, TryAcquireError},
+    sync::Semaphore,
     time::{sleep, timeout},
 };
 
 use super::{
     Drain, Limits, Listener, Peer,
     connection::Connection,
+    slots::{ConnectionSlot, ConnectionSlots},
     wire::{Stream, Wire},
 };
 use crate::guard::Lookout;
@@ -36,7 +37,7 @@ content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\
 pub struct Acceptor {
     pub router: Router,
     pub limits: Limits,
-    pub places: Arc<Semaphore>,
+    pub slots: Arc<ConnectionSlots>,
     pub drain: Drain,
     pub lookout: Lookout,
 }
@@ -56,20 +57,20 @@ impl Acceptor {
                     continue;
                 }
             };
-            match self.places.clone().try_acquire_owned() {
-                Ok(place) => {
-                    let wire = Wire::new(stream, self.limits.stalled, place);
-                    tokio::spawn(self.connection(peer).serve(wire));
+            match self.slots.acquire() {
+                Some(slot) => {
+                    let connection = self.connection(peer, &slot);
+                    tokio::spawn(connection.serve(Wire::new(stream, self.limits.stalled, slot)));
                 }
-                Err(TryAcquireError::NoPermits) => turn_away(stream, &turned_away),
-                Err(TryAcquireError::Closed) => return,
+                None => turn_away(stream, &turned_away),
             }
         }
     }
 
-    fn connection(&self, peer: Peer) -> Connection {
+    fn connection(&self, peer: Peer, slot: &ConnectionSlot) -> Connection {
         let (router, lookout, drain) = (self.router.clone(), self.lookout.clone(), self.drain.clone());
-        Connection { router, peer, lookout, limits: self.limits, drain }
+        let (slot, eviction) = (slot.handle(), slot.eviction());
+        Connection { router, peer, lookout, limits: self.limits, drain, slot, eviction }
     }
 }
 

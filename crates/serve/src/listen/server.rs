@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::Router;
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
 
-use super::{Drain, Listener, accept::Acceptor};
+use super::{Drain, Listener, accept::Acceptor, slots::ConnectionSlots};
 use crate::guard::Lookout;
 
 /// How much is given to connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// So many at once; who comes then gets a 503.
+    /// Maximum simultaneous connections. At the limit, anonymous connections make room; further clients get a 503.
     pub connections: u32,
     /// The head of a request must come within this time, the next request on a connection that is kept, too.
     pub head: Duration,
@@ -35,7 +35,7 @@ impl Default for Limits {
 /// Serves routers at any number of addresses.
 pub struct Server {
     limits: Limits,
-    places: Arc<Semaphore>,
+    slots: Arc<ConnectionSlots>,
     drain: Drain,
     lookout: Lookout,
     accepting: JoinSet<()>,
@@ -45,8 +45,8 @@ impl Server {
     /// A server that listens nowhere yet.
     #[must_use]
     pub fn new(limits: Limits, drain: Drain) -> Self {
-        let places = Arc::new(Semaphore::new(usize::try_from(limits.connections).unwrap_or(usize::MAX)));
-        Self { limits, places, drain, lookout: Lookout::default(), accepting: JoinSet::new() }
+        let slots = ConnectionSlots::new(limits.connections);
+        Self { limits, slots, drain, lookout: Lookout::default(), accepting: JoinSet::new() }
     }
 
     /// Serves a router at an address, from now on.
@@ -54,7 +54,7 @@ impl Server {
         let acceptor = Acceptor {
             router,
             limits: self.limits,
-            places: self.places.clone(),
+            slots: self.slots.clone(),
             drain: self.drain.clone(),
             lookout: self.lookout.clone(),
         };
@@ -68,7 +68,7 @@ impl Server {
 
     /// Waits until all connections have ended by themselves, for so long at most. Says whether they have.
     pub async fn idle(&self, within: Duration) -> bool {
-        timeout(within, self.places.acquire_many(self.limits.connections)).await.is_ok()
+        timeout(within, self.slots.drained()).await.is_ok()
     }
 
     /// Tells everybody to come to an end, and waits until all connections have, for so long at most. Says whether they

@@ -11,7 +11,6 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
-    sync::OwnedSemaphorePermit,
     time::{Sleep, sleep},
 };
 
@@ -24,18 +23,19 @@ pub enum Stream {
 }
 
 /// A connection with its place.
-pub struct Wire {
+pub struct Wire<S> {
     stream: Stream,
     patience: Duration,
     /// Runs while nothing can be written.
     stalled: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
+    /// Held until the connection ends, also when it has become a WebSocket.
+    _slot: S,
 }
 
-impl Wire {
+impl<S> Wire<S> {
     /// A connection that may stand still for so long.
-    pub fn new(stream: Stream, patience: Duration, place: OwnedSemaphorePermit) -> Self {
-        Self { stream, patience, stalled: None, _place: place }
+    pub fn new(stream: Stream, patience: Duration, slot: S) -> Self {
+        Self { stream, patience, stalled: None, _slot: slot }
     }
 
     /// Passes on what came of writing, and gives up if nothing comes of it for too long.
@@ -51,7 +51,7 @@ impl Wire {
     }
 }
 
-impl AsyncRead for Wire {
+impl<S: Unpin> AsyncRead for Wire<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
@@ -60,7 +60,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl<S: Unpin> AsyncWrite for Wire<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = match &mut self.stream {
             Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),

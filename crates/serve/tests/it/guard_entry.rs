@@ -173,6 +173,25 @@ async fn who_guesses_waits_and_who_knows_does_not() {
 }
 
 #[tokio::test]
+async fn a_flood_without_the_token_does_not_affect_the_client_with_it() {
+    let few = Rules { rate: Rate::PerSecond(std::num::NonZeroU32::MIN), ..rules() };
+    let door = Door::with(few, Limits::default());
+    let mut anonymous = Vec::new();
+    for _ in 0..50 {
+        anonymous.push(door.head("GET /api/health", &[]).await.status);
+        anonymous.push(door.head("GET /api/sessions", &["Authorization: Bearer wrong"]).await.status);
+        anonymous.push(door.head("GET /", &["Cookie: switchboard=wrong"]).await.status);
+    }
+    assert!(anonymous.contains(&429), "the flood is not limited: {anonymous:?}");
+    for proof in [BEARER, COOKIE] {
+        assert_eq!(door.head("GET /api/sessions", &[proof]).await.status, 200, "{proof}");
+    }
+    let upgrade =
+        format!("GET /ws/x?token={TOKEN} HTTP/1.1\r\nHost: {}\r\n{}\r\n\r\n", door.address, UPGRADE.join("\r\n"));
+    assert_eq!(status(&mut door.connect().await, &upgrade).await, 101);
+}
+
+#[tokio::test]
 async fn who_asks_too_often_is_told_to_wait() {
     let few = Rules { rate: Rate::PerSecond(std::num::NonZeroU32::MIN), ..rules() };
     let door = Door::with(few, Limits::default());

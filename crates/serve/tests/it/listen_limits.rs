@@ -5,6 +5,7 @@ use std::time::Duration;
 use switchboard_serve::listen::Limits;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
     time::timeout,
 };
 
@@ -37,7 +38,7 @@ async fn a_connection_that_is_kept_is_not_kept_for_ever() {
 #[tokio::test]
 async fn who_comes_when_it_is_full_is_told_so() {
     let door = Door::with(rules(), Limits { connections: 2, ..Limits::default() });
-    let (one, two) = (door.connect().await, door.connect().await);
+    let (one, two) = (authenticated(&door).await, authenticated(&door).await);
     let told = door.head("GET /api/health", &[]).await;
     assert_eq!((told.status, told.code().as_str()), (503, "too_many_connections"));
     assert!(told.head.contains("retry-after: 1"));
@@ -49,6 +50,42 @@ async fn who_comes_when_it_is_full_is_told_so() {
         }
     };
     timeout(PATIENCE, served).await.expect("no place became free");
+}
+
+/// A connection that has shown the token, and is kept.
+async fn authenticated(door: &Door) -> TcpStream {
+    let mut stream = door.connect().await;
+    let request =
+        format!("HEAD /api/sessions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n", door.address);
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut begin = [0; 12];
+    stream.read_exact(&mut begin).await.unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    stream
+}
+
+#[tokio::test]
+async fn connections_without_the_token_make_room_for_new_ones() {
+    let door = Door::with(rules(), Limits { connections: 3, ..Limits::default() });
+    let mut user = authenticated(&door).await;
+    let mut flood = Vec::new();
+    for _ in 0..50 {
+        flood.push(door.connect().await);
+    }
+    drop(authenticated(&door).await);
+    let mut rest = Vec::new();
+    timeout(PATIENCE, flood[0].read_to_end(&mut rest)).await.expect("the oldest was not closed").ok();
+    let request = format!(
+        "GET /api/sessions HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n\r\n",
+        door.address
+    );
+    user.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, user.read_to_string(&mut answer))
+        .await
+        .expect("the client with the token is not served")
+        .unwrap();
+    assert!(answer.contains("HTTP/1.1 200"), "{answer}");
 }
 
 #[tokio::test]
