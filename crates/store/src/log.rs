@@ -124,12 +124,20 @@ pub trait Log: Send + Sync {
     /// If there is none, or if the log cannot be written.
     fn archive(&self, session: &str, archived: bool) -> Result<(), StoreError>;
 
-    /// Deletes a session that has ended or is abandoned. Nobody sees it from the first moment; returns when its space
-    /// can be used again.
+    /// Deletes a session that has ended or is abandoned, in one small transaction: from then on it doesn't exist, and of
+    /// several callers only one succeeds. Its events are removed in the background, see [`Log::reclaim`].
     ///
     /// # Errors
     /// If there is none, if it is open, or if the log cannot be written.
     fn delete(&self, session: &str) -> Result<(), StoreError>;
+
+    /// Waits until the space of all deleted sessions can be used again.
+    ///
+    /// # Errors
+    /// If the log cannot be written. The next process that opens the log tries again.
+    fn reclaim(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Deletes the sessions that need not be kept, those that ended first before the others; never one that is open, or
     /// that was opened again meanwhile. Gives those that it deleted. This can take a while; others write in between.

@@ -55,6 +55,7 @@ pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
         return Ok(());
     }
     sessions.iter().try_for_each(|session| delete(&folder, &log, session))?;
+    log.reclaim()?;
     say(&match sessions.as_slice() {
         [one] => format!("deleted {}", one.id),
         many => format!("deleted {} sessions", many.len()),

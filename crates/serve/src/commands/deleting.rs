@@ -28,18 +28,22 @@ impl Service {
     /// If there is none, or the log cannot be written.
     pub async fn delete(&self, id: &str) -> Result<Deleted, Problem> {
         let (service, wanted) = (self.clone(), id.to_owned());
-        let deleting = tokio::spawn(async move {
+        let mut deleting = tokio::spawn(async move {
             let deleted = service.delete_fully(&wanted).await;
             if let Ok(Deleted::Gone) = deleted {
                 service.rooms().deleted(&wanted);
             }
             deleted
         });
-        match tokio::time::timeout(WAITING, deleting).await {
-            Ok(Ok(deleted)) => deleted,
-            Ok(Err(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "it was not deleted")),
+        let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "it was not deleted");
+        if let Ok(deleted) = tokio::time::timeout(WAITING, &mut deleting).await {
+            return deleted.map_err(failed)?;
+        }
+        match self.stored(id).await {
             // It goes on without us.
-            Err(_) => Ok(Deleted::Later((&self.stored(id).await?).into())),
+            Ok(stored) => Ok(Deleted::Later((&stored).into())),
+            // It was deleted in the last moment, and the task knows by whom.
+            Err(_) => deleting.await.map_err(failed)?,
         }
     }
 
@@ -62,9 +66,9 @@ impl Service {
                 Place::Ended(_) => {
                     let wanted = id.to_owned();
                     match self.ask(move |log| Ok(log.delete(&wanted))).await? {
-                        // Somebody continued it in the last moment: from the beginning.
+                        Ok(()) => return Ok(Deleted::Gone),
+                        // It was continued in the last moment: from the beginning.
                         Err(StoreError::Open(_) | StoreError::NotOwner(_)) => {}
-                        Ok(()) | Err(StoreError::NoSession(_)) => return Ok(Deleted::Gone),
                         Err(error) => return Err(error.into()),
                     }
                 }

@@ -139,6 +139,21 @@ async fn a_deleted_session_is_gone_whether_it_ran_or_not() {
     assert!(rig.service.engine().sessions().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_who_delete_a_session_one_is_told_that_it_did() {
+    let rig = Rig::new();
+    for script in ["say done", "sleep 60"] {
+        let id = rig.start("script", script).await;
+        if script != "sleep 60" {
+            rig.ended(&id).await;
+        }
+        let path = format!("/api/sessions/{id}");
+        let answers = futures_util::future::join_all((0..8).map(|_| rig.delete(&path))).await;
+        let count = |status| answers.iter().filter(|answer| answer.status == status).count();
+        assert_eq!((count(204), count(404)), (1, 7), "{answers:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_limit_of_time_ends_a_session() {
     let rig = Rig::new();

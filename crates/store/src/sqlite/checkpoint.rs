@@ -5,6 +5,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
+        atomic::{AtomicBool, Ordering},
         mpsc::{SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
@@ -25,6 +26,8 @@ pub(super) const BACKSTOP: i32 = 65_536;
 /// The thread. Dropping it ends it.
 pub(super) struct Checkpointer {
     bell: Option<Arc<SyncSender<()>>>,
+    /// The file and the write-ahead log are to become as small as they can be.
+    gives_back: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -32,14 +35,21 @@ impl Checkpointer {
     pub fn start(path: &Path) -> Result<Self, StoreError> {
         let connection = file::checkpointer(path)?;
         let (bell, rings) = sync_channel::<()>(1);
+        let gives_back = Arc::new(AtomicBool::new(false));
+        let (wanted, file) = (gives_back.clone(), path.to_owned());
         let work = move || {
             while rings.recv().is_ok() {
+                if wanted.swap(false, Ordering::Relaxed) {
+                    // What can't be given back now can be used again all the same.
+                    drop(file::give_back(&file));
+                    continue;
+                }
                 // If somebody is in the way, what is left is moved the next time.
                 drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
             }
         };
         let thread = thread::Builder::new().name("checkpoint".to_owned()).spawn(work).map_err(file::at(path))?;
-        Ok(Self { bell: Some(Arc::new(bell)), thread: Some(thread) })
+        Ok(Self { bell: Some(Arc::new(bell)), gives_back, thread: Some(thread) })
     }
 
     /// Looks at the length of the write-ahead log after each commit. This takes the place of SQLite's own look.
@@ -67,6 +77,12 @@ impl Checkpointer {
     /// Has it done now.
     pub fn wake(&self) {
         ring(self.bell.as_deref());
+    }
+
+    /// Gives what is free in the file and in the write-ahead log to the disk.
+    pub fn give_back(&self) {
+        self.gives_back.store(true, Ordering::Relaxed);
+        self.wake();
     }
 }
 

@@ -30,8 +30,21 @@ impl Sweeper {
         Ok(Self(left.collect::<Result<_, _>>()?))
     }
 
-    pub fn add(&mut self, session: u64, reply: Reply) {
-        self.0.push_back((session, Some(reply)));
+    pub fn add(&mut self, session: u64, reply: Option<Reply>) {
+        self.0.push_back((session, reply));
+    }
+
+    /// Answers once everything that is queued now is removed.
+    pub fn add_waiter(&mut self, reply: Reply) {
+        let Some((last, waiting)) = self.0.back_mut() else { return reply.send(Ok(Answer::Written)) };
+        match waiting {
+            None => *waiting = Some(reply),
+            // The removal of a session that is gone already takes one small step.
+            Some(_) => {
+                let last = *last;
+                self.0.push_back((last, Some(reply)));
+            }
+        }
     }
 
     pub fn is_idle(&self) -> bool {
@@ -45,7 +58,11 @@ impl Sweeper {
         if matches!(removed, Ok(false)) {
             return;
         }
-        checkpointer.wake();
+        if self.0.len() == 1 {
+            checkpointer.give_back();
+        } else {
+            checkpointer.wake();
+        }
         if let Some((_, Some(reply))) = self.0.pop_front() {
             reply.send(removed.map(|_| Answer::Written));
         }

@@ -32,6 +32,8 @@ pub(super) enum Work {
     TakeOver,
     Delete(Id),
     Expire(Ended),
+    /// Waits until the events of all deleted sessions are removed.
+    Reclaim,
     Save(Id, Box<Checkpoint>),
 }
 
@@ -39,8 +41,13 @@ pub(super) enum Work {
 pub(super) enum Answer {
     Written,
     Taken(Vec<Abandoned>),
-    /// The number of a session whose events are still to be removed.
-    Deleted(u64),
+    /// A session was deleted; its events are still to be removed, which the caller waits for or not.
+    Deleted {
+        number: u64,
+        is_awaited: bool,
+    },
+    /// The events of deleted sessions are being removed, and the caller waits for that.
+    Reclaiming,
 }
 
 type Outcome = Result<Answer, StoreError>;
@@ -200,7 +207,14 @@ impl Desk {
                 self.checkpointer.wake();
             }
             match outcome {
-                Ok(Answer::Deleted(session)) => self.sweeper.add(session, job.reply),
+                Ok(Answer::Deleted { number, is_awaited }) => {
+                    let (now, later) = if is_awaited { (None, Some(job.reply)) } else { (Some(job.reply), None) };
+                    self.sweeper.add(number, later);
+                    if let Some(reply) = now {
+                        reply.send(Ok(Answer::Written));
+                    }
+                }
+                Ok(Answer::Reclaiming) => self.sweeper.add_waiter(job.reply),
                 outcome => job.reply.send(outcome),
             }
         }

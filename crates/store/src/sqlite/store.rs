@@ -159,7 +159,7 @@ impl Log for Store {
     fn take_over(&self) -> Result<Vec<Abandoned>, StoreError> {
         match self.wait(Work::TakeOver)? {
             Answer::Taken(sessions) => Ok(sessions),
-            Answer::Written | Answer::Deleted(_) => Ok(Vec::new()),
+            Answer::Written | Answer::Deleted { .. } | Answer::Reclaiming => Ok(Vec::new()),
         }
     }
 
@@ -183,7 +183,11 @@ impl Log for Store {
     }
 
     fn delete(&self, session: &str) -> Result<(), StoreError> {
-        self.wait(Work::Delete(session.into()))?;
+        self.wait(Work::Delete(session.into())).map(drop)
+    }
+
+    fn reclaim(&self) -> Result<(), StoreError> {
+        self.wait(Work::Reclaim)?;
         self.give_back();
         Ok(())
     }

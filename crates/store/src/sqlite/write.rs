@@ -48,8 +48,9 @@ impl<'a> Scene<'a> {
             Work::Append(session, events, update) => self.append(session, events, update)?,
             Work::Archive(session, archived) => self.archive(session, *archived)?,
             Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
-            Work::Delete(session) => return self.delete(session).map(Answer::Deleted),
-            Work::Expire(ended) => return self.expire(ended).map(Answer::Deleted),
+            Work::Delete(session) => return Ok(Answer::Deleted { number: self.delete(session)?, is_awaited: false }),
+            Work::Expire(ended) => return Ok(Answer::Deleted { number: self.expire(ended)?, is_awaited: true }),
+            Work::Reclaim => return Ok(Answer::Reclaiming),
             Work::Save(session, checkpoint) => {
                 saved::write(self.connection, session, checkpoint)?;
                 self.written += checkpoint.state.len();

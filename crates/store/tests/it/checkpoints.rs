@@ -86,6 +86,7 @@ fn they_go_with_their_session() {
         save(&store, "s", Checkpoint { state: vec![b'x'; 300_000], ..checkpoint("1", seq, seq) });
     }
     store.delete("s").unwrap();
+    store.reclaim().unwrap();
     drop(store);
     let log = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
     let count = |table| log.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0));

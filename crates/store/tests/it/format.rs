@@ -75,6 +75,7 @@ fn a_log_of_the_first_format_is_brought_to_the_latest_with_all_that_is_in_it() {
     assert_eq!(store.session("s").unwrap().unwrap().number, 8);
     append(&store, "s", events("s", 1..=1), Update::default()).unwrap();
     store.delete("old").unwrap();
+    store.reclaim().unwrap();
     assert_eq!(log.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)), Ok(1));
     drop(store);
     assert!(open(folder.path()).session("old").unwrap().is_none());

@@ -36,6 +36,7 @@ fn without_room_a_batch_fails_alone_and_the_log_goes_on() {
     let one = || vec![event("t", 1, &long)];
     assert!(matches!(append(&store, "t", one(), Update::default()), Err(StoreError::Full)));
     store.delete("old").unwrap();
+    store.reclaim().unwrap();
     append(&store, "t", one(), Update::default()).unwrap();
     let sound: String = blocker.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
