@@ -3,9 +3,9 @@
 //! Messages of the dialect go out as they are. A client may send commands, and gets a reply to each, of the type
 //! `reply` or `pong`, which no dialect has.
 
-use std::time::Duration;
+use std::{future::poll_fn, time::Duration};
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -26,10 +26,13 @@ use crate::{
 };
 
 /// The largest message that a client may send: a prompt with images.
-pub const LARGEST: usize = crate::order::LARGEST_BODY;
+const LARGEST: usize = crate::order::LARGEST_BODY;
 
 /// So much is kept to read into for each client: most say nothing for hours.
-pub const HEARS: usize = 8 << 10;
+const HEARS: usize = 8 << 10;
+
+/// So much is collected before it is written to a client; a client that doesn't read keeps about as much in memory.
+const WRITE_BUFFER_BYTES: usize = 16 << 10;
 
 /// A ping is sent when there was nothing to say for so long: who is gone without a word is noticed then.
 pub const QUIET: Duration = Duration::from_secs(30);
@@ -65,6 +68,11 @@ pub struct Client {
     pub session: String,
     /// Who it is; without a guard around the server nobody is asked.
     pub caller: Option<Caller>,
+}
+
+/// Sets how much memory a connection takes.
+pub fn sized(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade.max_message_size(LARGEST).read_buffer_size(HEARS).write_buffer_size(WRITE_BUFFER_BYTES)
 }
 
 /// Serves a session to one client, until the session ends, the server does, or the client goes.
@@ -143,7 +151,7 @@ async fn tell(
         let sent = tokio::select! {
             Some(reply) = replies.recv() => sink.send(Message::Text(reply.into())).await,
             next = reader.next() => match next {
-                Ok(Some(part)) => send(sink, &part).await,
+                Ok(Some(part)) => send(sink, part, &mut reader).await,
                 Ok(None) => return Close::Ended,
                 Err(error) => return Close::Failed(error.to_string()),
             },
@@ -155,12 +163,23 @@ async fn tell(
     }
 }
 
-async fn send(sink: &mut SplitSink<WebSocket, Message>, part: &Part) -> Result<(), axum::Error> {
-    for message in part.messages() {
+/// Sends messages on. While the client takes none, they are held within the memory that all readers share, and read
+/// again if they were lost there.
+async fn send(sink: &mut SplitSink<WebSocket, Message>, part: Part, reader: &mut Reader) -> Result<(), axum::Error> {
+    let (first_offset, count) = (part.first_offset(), part.messages().len());
+    let held = reader.hold(part);
+    for sent in 0..count {
+        poll_fn(|cx| sink.poll_ready_unpin(cx)).await?;
+        let message = held.part().and_then(|part| part.messages().get(sent).cloned());
+        let Some(message) = message else {
+            reader.rewind(first_offset + sent as u64).await;
+            break;
+        };
         // All that we write is UTF-8.
-        let text = Utf8Bytes::try_from(message.json.clone()).unwrap_or_default();
-        sink.feed(Message::Text(text)).await?;
+        let text = Utf8Bytes::try_from(message.json).unwrap_or_default();
+        sink.start_send_unpin(Message::Text(text))?;
     }
+    drop(held);
     sink.flush().await
 }
 

@@ -50,7 +50,7 @@ async fn connect(
     let guest = Guest::welcome(&service, &session, &invitation, caller.map(|Extension(caller)| caller)).await?;
     let open = service.metrics().stream("consumers", usual(Surface::Consumers).name);
     let drain = service.drain().clone();
-    Ok(upgrade.max_message_size(ws::LARGEST).read_buffer_size(ws::HEARS).on_upgrade(move |socket| async move {
+    Ok(ws::sized(upgrade).on_upgrade(move |socket| async move {
         serve(socket, guest, drain).await;
         drop(open);
     }))

@@ -172,7 +172,7 @@ async fn connect(
     let client = ws::Client { service: service.clone(), session, caller: caller.map(|Extension(caller)| caller) };
     let drain = service.drain().clone();
     let upgrade = upgrade.map_err(|rejection| not_a_websocket(&rejection))?;
-    Ok(upgrade.max_message_size(ws::LARGEST).read_buffer_size(ws::HEARS).on_upgrade(move |socket| async move {
+    Ok(ws::sized(upgrade).on_upgrade(move |socket| async move {
         ws::serve(socket, reader, client, drain).await;
         drop(open);
     }))
@@ -189,7 +189,7 @@ async fn connect_harness(
     let open = service.metrics().stream("websocket", usual(Surface::Harness).name);
     let caller = caller.map(|Extension(caller)| caller);
     let upgrade = upgrade.map_err(|rejection| not_a_websocket(&rejection))?;
-    Ok(upgrade.max_message_size(ws::LARGEST).read_buffer_size(ws::HEARS).on_upgrade(move |socket| async move {
+    Ok(ws::sized(upgrade).on_upgrade(move |socket| async move {
         harness::serve(socket, service, Purpose { agent, caller, ..Purpose::default() }).await;
         drop(open);
     }))

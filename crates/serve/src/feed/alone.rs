@@ -136,6 +136,12 @@ impl Alone {
         self.follower = self.follower.at(at);
     }
 
+    /// Reads again what comes behind so many messages of the session.
+    pub fn rewind(&mut self, messages: u64) {
+        self.begin = Begin::Message(messages);
+        self.state = None;
+    }
+
     fn find_beginning(&mut self) -> Result<State, StoreError> {
         let at = match self.begin {
             Begin::Message(count) => At::Message(count),

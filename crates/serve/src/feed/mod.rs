@@ -2,6 +2,7 @@
 //! may be as slow as it likes: one far behind reads the log by itself, those at the end share one projection.
 
 mod alone;
+mod budget;
 mod head;
 mod passage;
 mod reader;
@@ -17,11 +18,13 @@ use switchboard_engine::{Engine, Follower};
 use switchboard_event::Id;
 use switchboard_store::StoreError;
 
+pub use budget::HeldPart;
 pub use head::Head;
 pub use passage::{Message, Passage};
 pub use reader::{Part, Reader, Step};
 
 use alone::Alone;
+use budget::ReadBudget;
 use shared::Shared;
 
 /// Where a reader begins.
@@ -35,7 +38,10 @@ pub enum Begin {
 
 /// All projections that readers share.
 #[derive(Default)]
-pub struct Feeds(Mutex<HashMap<(Id, &'static str), Weak<Shared>>>);
+pub struct Feeds {
+    shared: Mutex<HashMap<(Id, &'static str), Weak<Shared>>>,
+    budget: Arc<ReadBudget>,
+}
 
 impl Feeds {
     /// A reader of a session.
@@ -52,12 +58,12 @@ impl Feeds {
         let follower = engine.follow(session, 0)?;
         let shared = self.shared(session, dialect, &follower);
         let alone = Alone::new(session, dialect, follower, engine.log().clone(), begin);
-        Ok(Reader::new(alone, shared))
+        Ok(Reader::new(alone, shared, self.budget.clone()))
     }
 
     /// The projection of those at the end of this run.
     fn shared(&self, session: &Id, dialect: &'static Dialect, follower: &Follower) -> Arc<Shared> {
-        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut feeds = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (session.clone(), dialect.name);
         if let Some(shared) = feeds.get(&key).and_then(Weak::upgrade).filter(|shared| shared.is_of(follower)) {
             return shared;

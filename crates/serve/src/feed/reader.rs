@@ -9,6 +9,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::{
     Message, Passage,
     alone::{Alone, Went},
+    budget::{HeldPart, ReadBudget},
     shared::{Found, Shared},
 };
 
@@ -16,6 +17,7 @@ use super::{
 pub struct Reader {
     way: Way,
     shared: Arc<Shared>,
+    budget: Arc<ReadBudget>,
     /// The last event that was given out.
     seen: u64,
     /// How many messages of the session there were up to that.
@@ -43,12 +45,22 @@ pub enum Step {
 }
 
 /// The messages of a passage that are for this reader.
+#[derive(Clone)]
 pub struct Part {
     passage: Arc<Passage>,
     first: usize,
 }
 
 impl Part {
+    pub(super) fn new(passage: Arc<Passage>, first: usize) -> Self {
+        Self { passage, first }
+    }
+
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.passage.bytes()
+    }
+
     /// The messages.
     pub fn messages(&self) -> &[Message] {
         self.passage.messages.get(self.first..).unwrap_or_default()
@@ -66,8 +78,27 @@ impl Part {
 }
 
 impl Reader {
-    pub(super) fn new(alone: Alone, shared: Arc<Shared>) -> Self {
-        Self { way: Way::Alone(Box::new(alone)), shared, seen: 0, count: 0 }
+    pub(super) fn new(alone: Alone, shared: Arc<Shared>, budget: Arc<ReadBudget>) -> Self {
+        Self { way: Way::Alone(Box::new(alone)), shared, budget, seen: 0, count: 0 }
+    }
+
+    /// Holds messages while they are sent on, within the memory that all readers share.
+    pub fn hold(&self, part: Part) -> HeldPart {
+        self.budget.hold(part)
+    }
+
+    /// Goes back to behind so many messages of the session, since those that follow could not be held until they were
+    /// sent.
+    pub async fn rewind(&mut self, messages: u64) {
+        if let Way::Reading(reading) = &mut self.way
+            && let Ok((alone, _)) = reading.await
+        {
+            self.way = Way::Alone(alone);
+        }
+        self.separate();
+        if let Way::Alone(alone) = &mut self.way {
+            alone.rewind(messages);
+        }
     }
 
     /// The next messages; nothing once the session has ended and all was given out. May be dropped while it waits,
@@ -132,7 +163,7 @@ impl Reader {
             Found::Passage(passage) => {
                 let first = passage.messages.partition_point(|message| message.seq <= self.seen);
                 (self.seen, self.count) = (passage.to, passage.count);
-                Ok(Some(Step::More(Part { passage, first })))
+                Ok(Some(Step::More(Part::new(passage, first))))
             }
             Found::Nothing => Ok(Some(Step::Nothing)),
             Found::Over => Ok(Some(Step::Over)),
@@ -156,7 +187,7 @@ impl Reader {
             Look::Here(slice) => {
                 let passage = Passage::verbatim(slice, self.seen);
                 (self.seen, self.count) = (passage.to, passage.count);
-                Step::More(Part { passage: Arc::new(passage), first: 0 })
+                Step::More(Part::new(Arc::new(passage), 0))
             }
             Look::Nothing => Step::Nothing,
             Look::Over => Step::Over,
@@ -171,13 +202,15 @@ impl Reader {
 
     /// A step by itself.
     async fn alone(&mut self) -> Result<Option<Step>, StoreError> {
-        if let Way::Alone(_) = &self.way
-            && let Way::Alone(mut alone) = std::mem::replace(&mut self.way, Way::Over)
-        {
-            self.way = Way::Reading(spawn_blocking(move || {
-                let went = alone.step();
-                (alone, went)
-            }));
+        if let Way::Alone(_) = &self.way {
+            let permit = self.budget.read_permit().await;
+            if let Way::Alone(mut alone) = std::mem::replace(&mut self.way, Way::Over) {
+                self.way = Way::Reading(spawn_blocking(move || {
+                    let went = alone.step();
+                    drop(permit);
+                    (alone, went)
+                }));
+            }
         }
         let Way::Reading(reading) = &mut self.way else { return Ok(None) };
         let (mut alone, went) = reading.await.map_err(|_| StoreError::Closed)?;
@@ -196,7 +229,7 @@ impl Reader {
             }
             Ok(Went::Passage(passage)) => {
                 (self.seen, self.count) = (passage.to, passage.count);
-                Step::More(Part { passage: Arc::new(passage), first: 0 })
+                Step::More(Part::new(Arc::new(passage), 0))
             }
         };
         let verbatim = alone.subject.dialect.verbatim;

@@ -28,6 +28,10 @@ const NAME: &str = "log.db";
 /// The size of a page, SQLite's own default.
 const PAGE: u64 = 4096;
 
+/// The page cache of a connection that reads; negative means kibibytes. Pages are read once and in order, and the
+/// system caches them too, so SQLite's own 2 MiB would only be memory for each reader.
+const READER_CACHE_KIB: i64 = -512;
+
 /// A log, as it was found.
 pub(super) struct Opened {
     pub path: PathBuf,
@@ -66,6 +70,7 @@ pub(super) fn newer(found: i64) -> StoreError {
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     patient(&mut connection)?;
+    connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
     Ok(connection)
 }
 

@@ -10,6 +10,7 @@ mod peer;
 mod readers;
 mod returns;
 mod schema;
+mod stalled;
 mod starts;
 mod threads;
 
@@ -22,6 +23,7 @@ pub enum Load {
     Delays(delays::Delays),
     Starts(starts::Starts),
     Returns(returns::Returns),
+    Stalled(stalled::Stalled),
     Crowd(crowd::Crowd),
     Threads(threads::Threads),
     Crash(crash::Crash),
@@ -37,6 +39,7 @@ pub fn run(args: &Load) -> anyhow::Result<()> {
         Load::Delays(args) => delays::run(args),
         Load::Starts(args) => starts::run(args),
         Load::Returns(args) => returns::run(args),
+        Load::Stalled(args) => stalled::run(args),
         Load::Crowd(args) => crowd::run(args),
         Load::Threads(args) => threads::run(args),
         Load::Crash(args) => crash::run(args),

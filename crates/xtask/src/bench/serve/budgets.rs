@@ -120,10 +120,12 @@ fn starts(figures: &Figures) -> Vec<Row> {
 fn memory(figures: &Figures) -> Vec<Row> {
     let ours = figures.returns.as_ref();
     let peer = figures.peer.as_ref().and_then(|peer| peer.many.as_ref());
+    let stalled = figures.stalled.as_ref().map(|it| megabytes(it.added_peak_kb));
     let (now, then) = (ours.map(|it| megabytes(it.memory_kb)), ours.map(|it| megabytes(it.memory_peak_kb)));
     vec![
         at_most("memory after the long session", "MB", now, 60.0, peer.map(|it| megabytes(it.memory_kb))),
         at_most("most memory in the long session", "MB", then, 60.0, peer.map(|it| megabytes(it.memory_peak_kb))),
+        at_most("memory for 200 stalled readers", "MB", stalled, 100.0, None),
     ]
 }
 

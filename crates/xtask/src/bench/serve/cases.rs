@@ -60,6 +60,12 @@ pub struct Returns {
     pub after_restart_ms: f64,
 }
 
+/// What clients that read nothing cost.
+#[derive(Clone, Deserialize)]
+pub struct Stalled {
+    pub added_peak_kb: f64,
+}
+
 /// A name, a wire, and what readers found there.
 pub type Case = (String, String, Readers);
 
@@ -72,6 +78,7 @@ pub struct Figures {
     pub events_delays: Option<Delays>,
     pub starts: Option<Starts>,
     pub returns: Option<Returns>,
+    pub stalled: Option<Stalled>,
     pub peer: Option<peer::Figures>,
 }
 
@@ -132,6 +139,10 @@ pub fn all(args: &Serve, ours: &Cases<'_>, dialect: &str) -> anyhow::Result<Figu
     if wanted("returns") {
         let many = args.many.to_string();
         figures.returns = Some(ours.measure(&["returns", "--deltas", &many, "--dialect", dialect])?);
+    }
+    if wanted("stalled") {
+        let long = args.stalled.to_string();
+        figures.stalled = Some(ours.measure(&["stalled", "--readers", "200", "--deltas", &long])?);
     }
     Ok(figures)
 }

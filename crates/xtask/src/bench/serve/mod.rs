@@ -29,6 +29,9 @@ pub struct Serve {
     /// How many deltas a long session has
     #[arg(long, default_value_t = 1_000_000)]
     many: u64,
+    /// How many deltas the session has that stalled clients ask for
+    #[arg(long, default_value_t = 2_000_000)]
+    stalled: u64,
     /// How many readers are many
     #[arg(long, default_value_t = 50)]
     readers: u32,

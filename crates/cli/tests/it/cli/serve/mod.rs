@@ -3,4 +3,5 @@
 mod ends;
 mod inside;
 pub mod rig;
+mod stalled;
 mod starts;
