@@ -27,8 +27,19 @@ pub enum StoreError {
         known: i64,
     },
     /// There is no room.
-    #[error("the disk is full: free some space")]
+    #[error("no space left on device: free some disk space")]
     Full,
+    /// The directory of the log, or the log in it, was removed while it was in use.
+    #[error("{0} was removed or replaced while it was in use: restart switchboard")]
+    Missing(PathBuf),
+    /// An event is not what was written.
+    #[error("session {session}: event {seq} is damaged: its checksum does not match")]
+    Damaged {
+        /// The session.
+        session: Id,
+        /// The event.
+        seq: u64,
+    },
     /// Another process did not let go of the log in time.
     #[error("the log is busy: another process has been writing to it for too long")]
     Busy,

@@ -20,7 +20,7 @@ mod sqlite;
 pub use checkpoint::{At, Checkpoint};
 pub use chunk::{Chunk, ChunkBuilder};
 pub use error::StoreError;
-pub use log::{Batch, Done, Log, Page, Row};
+pub use log::{Batch, Done, Log, LogHealth, Page, Row};
 pub use process::{Abandoned, Owner, Process, Registered, Run};
 pub use retention::Retention;
 pub use session::{End, Filter, NewSession, Session, State, Update};

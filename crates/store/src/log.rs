@@ -20,7 +20,7 @@
 //!   and writes on when there is room again.
 //! * **Checkpoints** are a cache: they may be lost, never be wrong. The first one at a place stays.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use switchboard_event::{Event, Id, Timestamp};
 
@@ -62,6 +62,19 @@ pub struct Row {
     pub json: String,
 }
 
+/// How a log is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogHealth {
+    /// It can be read and written.
+    Sound,
+    /// The disk is full: what is there can be read and deleted, and nothing else is written.
+    DiskFull,
+    /// A later version made it, so it is only read.
+    ReadOnly,
+    /// Its directory was removed or replaced while it was in use: what is written now is lost.
+    Missing(PathBuf),
+}
+
 /// A durable log of sessions. All but [`Log::append`] wait for the disk; call them where that is allowed.
 pub trait Log: Send + Sync {
     /// Begins a session. It is running, and belongs to this process.
@@ -93,11 +106,42 @@ pub trait Log: Send + Sync {
     /// If the log cannot be read.
     fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError>;
 
-    /// The events of a page, as they lie there.
+    /// The events of a page, as they lie there. A page ends before an event that is damaged.
+    ///
+    /// # Errors
+    /// If there is no such session, the log cannot be read, or the first event of the page is damaged: what follows can
+    /// be read from behind it.
+    fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError>;
+
+    /// The events of a page without those that are damaged, and the `seq` of each that is.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be read.
-    fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError>;
+    fn sound_rows(&self, session: &str, page: Page) -> Result<(Vec<Row>, Vec<u64>), StoreError> {
+        let (mut page, mut damaged) = (page, Vec::new());
+        loop {
+            match self.rows(session, page) {
+                Err(StoreError::Damaged { seq, .. }) if seq > page.after => {
+                    damaged.push(seq);
+                    page.after = seq;
+                }
+                rows => return rows.map(|rows| (rows, damaged)),
+            }
+        }
+    }
+
+    /// All events that are damaged, by session. Reads the whole log.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    fn damaged_events(&self) -> Result<Vec<(Id, Vec<u64>)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// How the log is. Looks at the file system.
+    fn health(&self) -> LogHealth {
+        LogHealth::Sound
+    }
 
     /// The runs of a session, in order.
     ///

@@ -52,7 +52,7 @@ pub struct Part {
 }
 
 impl Part {
-    pub(super) fn new(passage: Arc<Passage>, first: usize) -> Self {
+    pub fn new(passage: Arc<Passage>, first: usize) -> Self {
         Self { passage, first }
     }
 

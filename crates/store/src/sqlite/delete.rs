@@ -10,6 +10,7 @@ use super::{
     file,
     group::{Answer, Reply},
     read::{Place, SEQ},
+    reserve::DiskReserve,
 };
 use crate::StoreError;
 
@@ -18,6 +19,17 @@ const PORTION: u64 = 1 << 20;
 
 /// So many pages of the file are given back at a time.
 const PAGES: i64 = 512;
+
+/// The same on a full disk, where what is written must fit into the reserve until it is moved into the file.
+const SMALL_PORTION: u64 = 32 << 10;
+const FEW_PAGES: i64 = 16;
+
+/// How much is removed by one transaction.
+#[derive(Clone, Copy)]
+struct Portion {
+    bytes: u64,
+    pages: i64,
+}
 
 /// Sessions whose events are to be removed, and who waits for that.
 pub(super) struct Sweeper(VecDeque<(u64, Option<Reply>)>);
@@ -52,9 +64,12 @@ impl Sweeper {
     }
 
     /// Removes a portion. What fails is tried again by the next process.
-    pub fn step(&mut self, connection: &Connection, checkpointer: &Checkpointer) {
+    pub fn step(&mut self, connection: &Connection, checkpointer: &Checkpointer, reserve: &DiskReserve) {
         let Some((session, _)) = self.0.front() else { return };
-        let removed = remove(connection, *session);
+        let removed = match remove(connection, *session, reserve) {
+            Err(StoreError::Full) if reserve.release() => remove(connection, *session, reserve),
+            removed => removed,
+        };
         if matches!(removed, Ok(false)) {
             return;
         }
@@ -70,30 +85,40 @@ impl Sweeper {
 }
 
 /// Removes a portion of a session's events, and gives pages of the file back. Says whether that was all.
-fn remove(connection: &Connection, session: u64) -> Result<bool, StoreError> {
+fn remove(connection: &Connection, session: u64, reserve: &DiskReserve) -> Result<bool, StoreError> {
+    let is_low = reserve.is_low();
+    let portion = match is_low {
+        true => Portion { bytes: SMALL_PORTION, pages: FEW_PAGES },
+        false => Portion { bytes: PORTION, pages: PAGES },
+    };
     let transaction = file::begin(connection)?;
-    let was_all = !remove_events(&transaction, session)? && !remove_checkpoints(&transaction, session)?;
+    let was_all =
+        !remove_events(&transaction, session, portion)? && !remove_checkpoints(&transaction, session, portion)?;
     if was_all {
         transaction.prepare_cached("DELETE FROM garbage WHERE session = ?1")?.execute([session])?;
     }
-    let given_back = vacuum(&transaction)?;
+    let given_back = vacuum(&transaction, portion)?;
     transaction.commit()?;
+    if is_low {
+        // The write-ahead log begins anew once all of it was moved.
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    }
     Ok(was_all && given_back == 0)
 }
 
 /// Removes some events. Says whether there were any.
-fn remove_events(connection: &Connection, session: u64) -> Result<bool, StoreError> {
+fn remove_events(connection: &Connection, session: u64, portion: Portion) -> Result<bool, StoreError> {
     let places = "SELECT place, octet_length(body) FROM events WHERE place BETWEEN ?1 AND ?2 ORDER BY place";
     let all = (Place { number: session, seq: 0 }, Place { number: session, seq: SEQ });
-    let Some(last) = last_of_portion(connection, places, all)? else { return Ok(false) };
+    let Some(last) = last_of_portion(connection, places, all, portion)? else { return Ok(false) };
     connection.prepare_cached("DELETE FROM events WHERE place BETWEEN ?1 AND ?2")?.execute((all.0, last))?;
     Ok(true)
 }
 
 /// Removes some checkpoints. Says whether there were any.
-fn remove_checkpoints(connection: &Connection, session: u64) -> Result<bool, StoreError> {
+fn remove_checkpoints(connection: &Connection, session: u64, portion: Portion) -> Result<bool, StoreError> {
     let rows = "SELECT rowid, octet_length(state) FROM checkpoints WHERE session = ?1 ORDER BY rowid";
-    let Some(last) = last_of_portion(connection, rows, [session])? else { return Ok(false) };
+    let Some(last) = last_of_portion(connection, rows, [session], portion)? else { return Ok(false) };
     connection
         .prepare_cached("DELETE FROM checkpoints WHERE session = ?1 AND rowid <= ?2")?
         .execute((session, last))?;
@@ -101,10 +126,10 @@ fn remove_checkpoints(connection: &Connection, session: u64) -> Result<bool, Sto
 }
 
 /// Gives free pages back to the disk. Says how many.
-fn vacuum(connection: &Connection) -> Result<i64, StoreError> {
+fn vacuum(connection: &Connection, portion: Portion) -> Result<i64, StoreError> {
     let free = || connection.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
     let before = free()?;
-    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({})", portion.pages))?;
     let mut pages = vacuum.query([])?;
     // Every step gives one page back.
     while pages.next()?.is_some() {}
@@ -112,14 +137,19 @@ fn vacuum(connection: &Connection) -> Result<i64, StoreError> {
 }
 
 /// The key up to which rows make a portion; nothing if there are none. The question gives keys and sizes.
-fn last_of_portion(connection: &Connection, question: &str, about: impl Params) -> Result<Option<i64>, StoreError> {
+fn last_of_portion(
+    connection: &Connection,
+    question: &str,
+    about: impl Params,
+    portion: Portion,
+) -> Result<Option<i64>, StoreError> {
     let mut select = connection.prepare_cached(question)?;
     let mut rows = select.query(about)?;
     let (mut last, mut bytes) = (None, 0);
     while let Some(row) = rows.next()? {
         last = Some(row.get(0)?);
         bytes += row.get::<_, u64>(1)?;
-        if bytes >= PORTION {
+        if bytes >= portion.bytes {
             break;
         }
     }

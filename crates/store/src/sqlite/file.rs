@@ -10,11 +10,19 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
 
-use super::{checkpoint::BACKSTOP, store::Options};
+use super::{checkpoint::BACKSTOP, reserve::DiskReserve, store::Options};
 use crate::StoreError;
 
 /// What brings the log from each format to the next. The first makes it from nothing.
-const FORMATS: &[&str] = &[include_str!("schema.sql"), include_str!("format2.sql"), include_str!("format3.sql")];
+const FORMATS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("format2.sql"),
+    include_str!("format3.sql"),
+    include_str!("format4.sql"),
+];
+
+/// The first format with checksums.
+const CHECKSUMS_SINCE: i64 = 4;
 
 /// The format that this version writes.
 const FORMAT: i64 = FORMATS.len() as i64;
@@ -35,13 +43,44 @@ const READER_CACHE_KIB: i64 = -512;
 /// A log, as it was found.
 pub(super) struct Opened {
     pub path: PathBuf,
-    pub format: i64,
-    /// Not there if a later version made the log.
-    pub writer: Option<Connection>,
+    pub writer: Result<Connection, Unwritable>,
 }
 
-/// Opens the log in a folder.
-pub(super) fn open(folder: &Path, options: &Options) -> Result<Opened, StoreError> {
+/// Why a log is only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unwritable {
+    /// A later version made it.
+    Newer(i64),
+    /// There is no space for what SQLite needs to write.
+    DiskFull,
+}
+
+impl From<Unwritable> for StoreError {
+    fn from(why: Unwritable) -> Self {
+        match why {
+            Unwritable::Newer(found) => newer(found),
+            Unwritable::DiskFull => Self::Full,
+        }
+    }
+}
+
+/// Opens the log in a folder. On a full disk the reserve is used for that; without one the log is only read.
+pub(super) fn open(folder: &Path, options: &Options, reserve: &DiskReserve) -> Result<Opened, StoreError> {
+    let opened = match open_writable(folder, options) {
+        Err(StoreError::Full) if reserve.release() => open_writable(folder, options),
+        opened => opened,
+    };
+    let path = folder.join(NAME);
+    match opened {
+        Err(StoreError::Full) if reader_of_full_disk(&path).is_ok() => {
+            reserve.mark_low();
+            Ok(Opened { path, writer: Err(Unwritable::DiskFull) })
+        }
+        opened => opened,
+    }
+}
+
+fn open_writable(folder: &Path, options: &Options) -> Result<Opened, StoreError> {
     make_folder(folder)?;
     // One process at a time: no other sees a log that is half made or half changed.
     let lock = create(&folder.join("open.lock"))?;
@@ -52,13 +91,40 @@ pub(super) fn open(folder: &Path, options: &Options) -> Result<Opened, StoreErro
     }
     let format = recognise(&path)?;
     if format > FORMAT {
-        return Ok(Opened { path, format, writer: None });
+        return Ok(Opened { path, writer: Err(Unwritable::Newer(format)) });
     }
     let mut writer = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     patient(&mut writer)?;
     tune(&writer, options)?;
     migrate(&writer)?;
-    Ok(Opened { path, format: FORMAT, writer: Some(writer) })
+    Ok(Opened { path, writer: Ok(writer) })
+}
+
+/// A connection that reads a log on a full disk. SQLite needs a file for what the processes share about the write-ahead
+/// log; where there is no space for it, and no write-ahead log either, the file alone is read.
+pub(super) fn reader_of_full_disk(path: &Path) -> Result<Connection, StoreError> {
+    let usual = reader(path).and_then(|connection| format_of(&connection).map(|_| connection));
+    let has_wal = fs::metadata(path.with_extension("db-wal")).is_ok_and(|wal| wal.len() > 0);
+    match usual {
+        Err(StoreError::Full) if !has_wal => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            let connection = Connection::open_with_flags(immutable(path), flags)?;
+            format_of(&connection)?;
+            Ok(connection)
+        }
+        usual => usual,
+    }
+}
+
+/// The URI of a file that is read as it is.
+fn immutable(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{escaped}?immutable=1")
+}
+
+/// Events have checksums.
+pub(super) fn has_checksums(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(format_of(connection)? >= CHECKSUMS_SINCE)
 }
 
 /// The error of a log that this version cannot write.
@@ -68,9 +134,15 @@ pub(super) fn newer(found: i64) -> StoreError {
 
 /// A connection that reads.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
+    let connection = plain_reader(path)?;
+    connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
+    Ok(connection)
+}
+
+/// The same for a file of which nothing is known yet.
+fn plain_reader(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     patient(&mut connection)?;
-    connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
     Ok(connection)
 }
 
@@ -135,7 +207,7 @@ fn recognise(path: &Path) -> Result<i64, StoreError> {
     if !path.is_file() {
         return Err(foreign());
     }
-    let connection = reader(path)?;
+    let connection = plain_reader(path)?;
     match connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)) {
         Ok(APPLICATION) => format_of(&connection),
         Ok(_) => Err(foreign()),
@@ -196,7 +268,10 @@ pub(super) fn create(path: &Path) -> Result<File, StoreError> {
 /// Says where something went wrong.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
-    move |error| StoreError::Folder(path, error)
+    move |error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
+        _ => StoreError::Folder(path, error),
+    }
 }
 
 /// It is fine that something is not there.
@@ -206,13 +281,15 @@ fn absent(error: io::Error) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, open};
+    use super::{DiskReserve, Options, open};
 
     #[test]
     fn durable_means_that_every_commit_is_synced() {
         let folder = tempfile::tempdir().unwrap();
         for (durable, expected) in [(false, 1), (true, 2), (false, 1)] {
-            let opened = open(folder.path(), &Options { durable, ..Options::default() }).unwrap();
+            let opened =
+                open(folder.path(), &Options { durable, ..Options::default() }, &DiskReserve::new(folder.path()))
+                    .unwrap();
             let writer = opened.writer.unwrap();
             // 1 is NORMAL, 2 is FULL.
             let level: i64 = writer.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();

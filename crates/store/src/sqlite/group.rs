@@ -14,14 +14,22 @@ use std::{
 use rusqlite::Connection;
 use switchboard_event::Id;
 
-use super::{checkpoint::Checkpointer, delete::Sweeper, expire::Ended, file, owners::Owners, write::Scene};
-use crate::{Abandoned, Checkpoint, Chunk, NewSession, StoreError, Update};
+use super::{
+    checkpoint::Checkpointer, delete::Sweeper, expire::Ended, file, owners::Owners, reserve::DiskReserve, write::Scene,
+};
+use crate::{Abandoned, Checkpoint, Chunk, NewSession, State, StoreError, Update};
 
 /// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
 const GROUP: usize = 1 << 20;
 
 /// When nothing was written for so long, there is time to move the write-ahead log.
 const MOMENT: Duration = Duration::from_millis(100);
+
+/// How often a full disk is looked at again.
+const FULL_DISK_CHECK: Duration = Duration::from_secs(1);
+
+/// The events with which a session ends may use the reserve up to so many bytes.
+const MAX_ENDING_BYTES: usize = 256 << 10;
 
 /// Something to write.
 pub(super) enum Work {
@@ -35,6 +43,19 @@ pub(super) enum Work {
     /// Waits until the events of all deleted sessions are removed.
     Reclaim,
     Save(Id, Box<Checkpoint>),
+}
+
+impl Work {
+    /// It frees space, or writes down how something ended: the reserve is there for that.
+    fn is_essential(&self) -> bool {
+        match self {
+            Self::Delete(_) | Self::Expire(_) | Self::Reclaim | Self::TakeOver => true,
+            Self::Append(_, events, update) => {
+                update.state.is_some_and(State::is_final) && events.json_len() <= MAX_ENDING_BYTES
+            }
+            Self::Create(_) | Self::Claim(..) | Self::Archive(..) | Self::Save(..) => false,
+        }
+    }
 }
 
 /// What came of it.
@@ -98,12 +119,13 @@ impl Writer {
         path: &Path,
         owners: Owners,
         owner: Option<u64>,
+        reserve: DiskReserve,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = channel();
         let checkpointer = Checkpointer::start(path)?;
         checkpointer.watch(&mut connection)?;
         let sweeper = Sweeper::new(&connection)?;
-        let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer, unmoved: true };
+        let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer, reserve, unmoved: true };
         let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.work());
         let thread = thread.map_err(file::at(path))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
@@ -130,18 +152,26 @@ struct Desk {
     jobs: Receiver<Job>,
     sweeper: Sweeper,
     checkpointer: Checkpointer,
+    reserve: DiskReserve,
     /// Something was written since the write-ahead log was moved.
     unmoved: bool,
 }
 
 impl Desk {
     fn work(&mut self) {
+        if self.owner.is_some() {
+            self.reserve.restore();
+        }
         while let Some(job) = self.next() {
             self.group(job);
             self.unmoved = true;
             // Also under load: what was deleted must go some day.
-            self.sweeper.step(&self.connection, &self.checkpointer);
+            self.sweep();
         }
+    }
+
+    fn sweep(&mut self) {
+        self.sweeper.step(&self.connection, &self.checkpointer, &self.reserve);
     }
 
     /// The next job. While there is none, what was deleted is removed.
@@ -150,7 +180,15 @@ impl Desk {
             match self.jobs.try_recv() {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => self.sweeper.step(&self.connection, &self.checkpointer),
+                Err(TryRecvError::Empty) => self.sweep(),
+            }
+        }
+        while self.reserve.is_low() {
+            self.reserve.restore();
+            match self.jobs.recv_timeout(FULL_DISK_CHECK) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
         if self.unmoved {
@@ -169,7 +207,7 @@ impl Desk {
     /// Writes a job and those that queue behind it. If that fails, each is tried alone: only those fail that must.
     fn group(&mut self, first: Job) {
         let mut jobs = vec![first];
-        match self.commit(&mut jobs, GROUP) {
+        match self.commit_essential(&mut jobs, GROUP) {
             Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.alone(job)),
             committed => self.tell(jobs, committed),
         }
@@ -177,17 +215,32 @@ impl Desk {
 
     fn alone(&mut self, job: Job) {
         let mut jobs = vec![job];
-        let committed = self.commit(&mut jobs, 0);
+        let committed = self.commit_essential(&mut jobs, 0);
         self.tell(jobs, committed);
+    }
+
+    /// One transaction, again with the space of the reserve if the disk is full and it is for something essential.
+    fn commit_essential(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
+        let is_essential = jobs.first().is_some_and(|job| job.work.is_essential());
+        match self.commit(jobs, most) {
+            Err(StoreError::Full) if jobs.len() == 1 && is_essential && self.reserve.release() => self.commit(jobs, 0),
+            committed => committed,
+        }
     }
 
     /// One transaction. `most` is how much may be written before no more jobs are taken from the queue.
     fn commit(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
+        if self.reserve.is_low() {
+            self.reserve.restore();
+        }
+        let is_low = self.reserve.is_low();
         let transaction = file::begin(&self.connection)?;
         let mut scene = Scene::new(&transaction, &self.owners, self.owner);
         let mut outcomes = Vec::new();
         while let Some(job) = jobs.get(outcomes.len()) {
             match scene.perform(&job.work) {
+                // What the reserve gave is not for this.
+                Ok(_) if is_low && !job.work.is_essential() => return Err(StoreError::Full),
                 Err(error) if error.is_medium() => return Err(error),
                 outcome => outcomes.push(outcome),
             }

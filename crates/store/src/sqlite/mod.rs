@@ -2,12 +2,14 @@
 //! file; a few that read.
 
 mod checkpoint;
+mod checksum;
 mod delete;
 mod expire;
 mod file;
 mod group;
 mod owners;
 mod read;
+mod reserve;
 mod saved;
 mod store;
 mod update;

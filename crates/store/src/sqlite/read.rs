@@ -13,7 +13,7 @@ use rusqlite::{
 use serde_json::value::RawValue;
 use switchboard_event::{Id, Timestamp};
 
-use super::file;
+use super::{checksum::SessionChecksum, file};
 use crate::{Filter, Page, Process, Row, Run, Session, State, StoreError};
 
 /// So many connections are kept; when more read at once, more are made and closed again.
@@ -30,11 +30,13 @@ pub(super) const SEQ: u64 = (1 << 40) - 1;
 pub(super) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
+    /// The disk was too full to open the log as usual.
+    was_full: bool,
 }
 
 impl Readers {
-    pub fn new(path: PathBuf) -> Self {
-        Self { path, idle: Mutex::new(Vec::new()) }
+    pub fn new(path: PathBuf, was_full: bool) -> Self {
+        Self { path, idle: Mutex::new(Vec::new()), was_full }
     }
 
     pub fn path(&self) -> &Path {
@@ -43,6 +45,10 @@ impl Readers {
 
     /// Lends a connection.
     pub fn with<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.was_full {
+            // Another process may write once there is space: what takes no notice of it is used once.
+            return ask(&file::reader_of_full_disk(&self.path)?);
+        }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = idle().pop();
         let connection = kept.map_or_else(|| file::reader(&self.path), Ok)?;
@@ -76,21 +82,73 @@ pub(super) fn number(connection: &Connection, session: &str) -> Result<u64, Stor
     number.ok_or_else(|| StoreError::NoSession(session.to_owned()))
 }
 
+/// The events of a page, up to one that is damaged.
 pub(super) fn rows(connection: &Connection, session: &str, page: Page) -> Result<Vec<Row>, StoreError> {
     let number = number(connection, session)?;
-    let mut select = connection
-        .prepare_cached("SELECT place, body FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3")?;
+    let mut select = connection.prepare_cached(match file::has_checksums(connection)? {
+        true => {
+            "SELECT place, kind, body, checksum FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
+        }
+        false => "SELECT place, kind, body, NULL FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
+    })?;
     let mut found = select.query((Place { number, seq: page.after }, Place { number, seq: SEQ }, page.limit))?;
-    let (mut rows, mut bytes) = (Vec::new(), 0);
+    let (checksum, mut rows, mut bytes) = (SessionChecksum::new(session), Vec::new(), 0);
     while let Some(row) = found.next()? {
-        let body = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        let (seq, body) = (row.get::<_, u64>(0)? & SEQ, row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?);
+        if !is_sound(row, checksum, seq)? {
+            if rows.is_empty() {
+                return Err(StoreError::Damaged { session: session.into(), seq });
+            }
+            break;
+        }
         bytes += body.len();
         if bytes > page.max_bytes && !rows.is_empty() {
             break;
         }
-        rows.push(Row { seq: row.get::<_, u64>(0)? & SEQ, json: body.to_owned() });
+        let json = std::str::from_utf8(body).map_err(|_| StoreError::Damaged { session: session.into(), seq })?;
+        rows.push(Row { seq, json: json.to_owned() });
     }
     Ok(rows)
+}
+
+/// Compares an event with its checksum, if it has one.
+fn is_sound(row: &rusqlite::Row<'_>, checksum: SessionChecksum, seq: u64) -> Result<bool, StoreError> {
+    let column = |index| -> rusqlite::Result<&[u8]> { Ok(row.get_ref(index)?.as_bytes()?) };
+    let expected: Option<i64> = row.get(3)?;
+    let (kind, body) = (column(1)?, column(2)?);
+    Ok(match expected {
+        Some(expected) => expected == checksum.of_event(seq, kind, body),
+        None => std::str::from_utf8(body).is_ok(),
+    })
+}
+
+/// How many events are compared by one statement: none keeps the write-ahead log from being moved for long.
+const COMPARED_AT_ONCE: usize = 10_000;
+
+/// The damaged events of a session.
+pub(super) fn damaged(connection: &Connection, session: &Session) -> Result<Vec<u64>, StoreError> {
+    if !file::has_checksums(connection)? {
+        return Ok(Vec::new());
+    }
+    let mut select = connection.prepare_cached(
+        "SELECT place, kind, body, checksum FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
+    )?;
+    let (number, checksum) = (session.number, SessionChecksum::new(&session.id));
+    let (mut after, mut damaged) = (0, Vec::new());
+    loop {
+        let places = (Place { number, seq: after }, Place { number, seq: SEQ });
+        let mut found = select.query((places.0, places.1, COMPARED_AT_ONCE))?;
+        let mut count = 0;
+        while let Some(row) = found.next()? {
+            (after, count) = (row.get::<_, u64>(0)? & SEQ, count + 1);
+            if !is_sound(row, checksum, after)? {
+                damaged.push(after);
+            }
+        }
+        if count < COMPARED_AT_ONCE {
+            return Ok(damaged);
+        }
+    }
 }
 
 /// The columns of a session, in the order of [`to_session`].

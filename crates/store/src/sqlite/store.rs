@@ -1,24 +1,27 @@
 //! The front of the log: hands what is to be written to the thread that writes, and lends connections to who reads.
 
 use std::{
-    fs::File,
+    fs::{self, File},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::mpsc::sync_channel,
 };
 
+use rusqlite::Connection;
 use switchboard_event::{Id, Timestamp};
 
 use super::{
     expire::{self, Ended},
-    file,
+    file::{self, Unwritable},
     group::{Answer, Reply, Work, Writer},
     owners::Owners,
     read::{self, Readers},
+    reserve::DiskReserve,
     saved,
 };
 use crate::{
-    Abandoned, At, Batch, Checkpoint, Filter, Log, NewSession, Owner, Page, Registered, Retention, Row, Run, Session,
-    StoreError,
+    Abandoned, At, Batch, Checkpoint, Filter, Log, LogHealth, NewSession, Owner, Page, Registered, Retention, Row, Run,
+    Session, StoreError,
 };
 
 /// How to open the log.
@@ -37,28 +40,54 @@ pub struct Options {
 pub struct Store {
     // The order is that of closing. The writer comes after the readers, so that it can tidy up, and the lock last.
     readers: Readers,
-    writer: Result<Writer, i64>,
+    writer: Result<Writer, Unwritable>,
     owners: Owners,
     owner: Option<(u64, File)>,
+    reserve: DiskReserve,
+    /// The device and the number of the file, by which it is known again.
+    identity: Option<(u64, u64)>,
 }
 
 impl Store {
-    /// Opens the log in a folder, and makes both if they are not there. A log of a later version opens, but whatever
-    /// would write to it is an error.
+    /// Opens the log in a folder, and makes both if they are not there. A log of a later version opens, and so does one
+    /// on a full disk, but whatever would write to it is an error.
     ///
     /// # Errors
     /// If the folder cannot be used, what is there is not a log, or it is damaged.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, StoreError> {
-        let opened = file::open(folder, options)?;
+        let reserve = DiskReserve::new(folder);
+        let opened = file::open(folder, options, &reserve)?;
         let owners = Owners::new(folder)?;
-        let readers = Readers::new(opened.path.clone());
-        let Some(connection) = opened.writer else {
-            return Ok(Self { writer: Err(opened.format), readers, owners, owner: None });
+        let identity = identity(&opened.path);
+        let (writer, owner) = match opened.writer {
+            Ok(connection) => Self::write_with(connection, &opened.path, &owners, options, &reserve)?,
+            Err(why) => (Err(why), None),
         };
-        let owner = options.owner.as_ref().map(|owner| owners.register(&connection, owner)).transpose()?;
+        let readers = Readers::new(opened.path, matches!(writer, Err(Unwritable::DiskFull)));
+        Ok(Self { readers, writer, owners, owner, reserve, identity })
+    }
+
+    /// Enters this process among the owners, and starts to write.
+    #[expect(clippy::type_complexity, reason = "both are fields of the same names")]
+    fn write_with(
+        connection: Connection,
+        path: &Path,
+        owners: &Owners,
+        options: &Options,
+        reserve: &DiskReserve,
+    ) -> Result<(Result<Writer, Unwritable>, Option<(u64, File)>), StoreError> {
+        let register = || options.owner.as_ref().map(|owner| owners.register(&connection, owner)).transpose();
+        let registered = match register() {
+            Err(StoreError::Full) if reserve.release() => register(),
+            registered => registered,
+        };
+        let owner = match registered {
+            Err(StoreError::Full) => return Ok((Err(Unwritable::DiskFull), None)),
+            registered => registered?,
+        };
         let number = owner.as_ref().map(|(number, _)| *number);
-        let writer = Writer::start(connection, &opened.path, owners.clone(), number)?;
-        Ok(Self { writer: Ok(writer), readers, owners, owner })
+        let writer = Writer::start(connection, path, owners.clone(), number, reserve.clone())?;
+        Ok((Ok(writer), owner))
     }
 
     /// The number of this process among the owners.
@@ -81,7 +110,7 @@ impl Store {
         self.owners.folder().to_owned()
     }
 
-    /// The log cannot be written: a later version made it.
+    /// The log cannot be written: a later version made it, or the disk was full when it was opened.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.writer.is_err()
@@ -90,7 +119,7 @@ impl Store {
     fn submit(&self, work: Work, reply: Reply) {
         match &self.writer {
             Ok(writer) => writer.submit(work, reply),
-            Err(found) => reply.send(Err(file::newer(*found))),
+            Err(why) => reply.send(Err((*why).into())),
         }
     }
 
@@ -121,8 +150,15 @@ impl Store {
     }
 }
 
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
 impl Log for Store {
     fn create(&self, session: NewSession) -> Result<(), StoreError> {
+        if let LogHealth::Missing(path) = self.health() {
+            return Err(StoreError::Missing(path));
+        }
         self.wait(Work::Create(Box::new(session))).map(drop)
     }
 
@@ -146,6 +182,27 @@ impl Log for Store {
 
     fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError> {
         self.readers.with(|connection| read::rows(connection, session, page))
+    }
+
+    fn damaged_events(&self) -> Result<Vec<(Id, Vec<u64>)>, StoreError> {
+        let mut found = Vec::new();
+        for session in self.sessions(&Filter::default())? {
+            let damaged = self.readers.with(|connection| read::damaged(connection, &session))?;
+            if !damaged.is_empty() {
+                found.push((session.id, damaged));
+            }
+        }
+        Ok(found)
+    }
+
+    fn health(&self) -> LogHealth {
+        match &self.writer {
+            _ if identity(self.readers.path()) != self.identity => LogHealth::Missing(self.readers.path().to_owned()),
+            Err(Unwritable::Newer(_)) => LogHealth::ReadOnly,
+            Err(Unwritable::DiskFull) => LogHealth::DiskFull,
+            Ok(_) if self.reserve.is_low() => LogHealth::DiskFull,
+            Ok(_) => LogHealth::Sound,
+        }
     }
 
     fn runs(&self, session: &str) -> Result<Vec<Run>, StoreError> {

@@ -11,6 +11,7 @@ use serde::Serialize as _;
 use switchboard_event::{Event, Id, Kind};
 
 use super::{
+    checksum::SessionChecksum,
     expire::Ended,
     group::{Answer, Work},
     owners::Owners,
@@ -116,14 +117,16 @@ impl<'a> Scene<'a> {
             return Err(StoreError::NotOwner(session.clone()));
         }
         follows(session, standing.head, events.events())?;
-        self.insert(standing.number, events)?;
+        self.insert(session, standing.number, events)?;
         update::advance(self.connection, standing.number, events.events())?;
         update::apply(self.connection, session, standing.number, update)
     }
 
-    fn insert(&mut self, number: u64, events: &Chunk) -> Result<(), StoreError> {
-        let mut insert =
-            self.connection.prepare_cached("INSERT INTO events (place, at, kind, body) VALUES (?1, ?2, ?3, ?4)")?;
+    fn insert(&mut self, session: &Id, number: u64, events: &Chunk) -> Result<(), StoreError> {
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO events (place, at, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        let checksum = SessionChecksum::new(session);
         let (mut kind, mut name) = (None, String::new());
         for (event, json) in events.from(0) {
             // Most events are of the kind of the one before.
@@ -132,7 +135,8 @@ impl<'a> Scene<'a> {
             }
             // Serde writes UTF-8, so it need not be checked again.
             let body = ToSqlOutput::Borrowed(ValueRef::Text(&json));
-            insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), &name, body))?;
+            let checksum = checksum.of_event(event.seq, name.as_bytes(), &json);
+            insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), &name, body, checksum))?;
         }
         self.written += events.json_len();
         Ok(())

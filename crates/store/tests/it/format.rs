@@ -3,9 +3,9 @@
 use std::{fs, path::Path};
 
 use rusqlite::Connection;
-use switchboard_store::{Log as _, Options, Store, StoreError, Update};
+use switchboard_store::{Log as _, LogHealth, Options, Page, Store, StoreError, Update};
 
-use crate::fixture::{append, events, folder, new, open, owner, seqs, with_session};
+use crate::fixture::{ALL, append, events, folder, new, open, owner, seqs, with_session};
 
 fn raw(folder: &Path) -> Connection {
     Connection::open(folder.join("log.db")).unwrap()
@@ -65,7 +65,7 @@ fn a_log_of_the_first_format_is_brought_to_the_latest_with_all_that_is_in_it() {
     log.execute_batch(FIRST).unwrap();
 
     let store = open(folder.path());
-    assert_eq!(log.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)), Ok(3));
+    assert_eq!(log.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)), Ok(4));
     let session = store.session("old").unwrap().unwrap();
     assert_eq!((session.number, session.head, session.title.as_deref()), (7, 1, Some("title")));
     assert!(!session.archived);
@@ -125,7 +125,7 @@ fn a_log_is_as_it_was_decided() {
     let (folder, store) = with_session();
     let log = raw(folder.path());
     let setting = |name: &str| log.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 3));
+    assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 4));
     let mode: String = log.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
     drop(store);
@@ -150,4 +150,51 @@ fn a_folder_that_cannot_be_is_an_error_that_names_it() {
     fs::write(folder.path().join("file"), "").unwrap();
     let error = Store::open(&folder.path().join("file/store"), &Options::default()).unwrap_err();
     assert!(error.to_string().contains("file/store"), "{error}");
+}
+
+/// Changes the body of an event behind the log's back.
+fn damage(folder: &Path, seq: u64) {
+    let changed = raw(folder)
+        .execute("UPDATE events SET body = replace(body, 'hello', 'jello') WHERE place & 0xffffffffff = ?1", [seq]);
+    assert_eq!(changed, Ok(1));
+}
+
+#[test]
+fn altered_bytes_are_noticed_and_the_rest_can_be_read() {
+    let (folder, store) = with_session();
+    append(&store, "s", events("s", 1..=10), Update::default()).unwrap();
+    damage(folder.path(), 4);
+    damage(folder.path(), 5);
+    let page = |after| Page { after, ..ALL };
+    let read = |after| store.rows("s", page(after)).map(|rows| rows.iter().map(|row| row.seq).collect::<Vec<_>>());
+    assert_eq!(read(0).unwrap(), [1, 2, 3]);
+    for (after, damaged) in [(3, 4), (4, 5)] {
+        let outcome = read(after);
+        assert!(
+            matches!(&outcome, Err(StoreError::Damaged { session, seq }) if *session == "s" && *seq == damaged),
+            "{outcome:?}"
+        );
+    }
+    assert_eq!(read(5).unwrap(), [6, 7, 8, 9, 10]);
+    let (rows, damaged) = store.sound_rows("s", page(3)).unwrap();
+    assert_eq!((rows.len(), damaged), (5, vec![4, 5]));
+    assert_eq!(store.damaged_events().unwrap(), [("s".into(), vec![4, 5])]);
+}
+
+#[test]
+fn swapped_events_are_noticed() {
+    let (folder, store) = with_session();
+    append(&store, "s", events("s", 1..=3), Update::default()).unwrap();
+    let log = raw(folder.path());
+    log.execute_batch("UPDATE events SET place = -1 WHERE place & 3 = 1; UPDATE events SET place = place - 1 WHERE place & 3 = 2; UPDATE events SET place = (SELECT max(place) - 1 FROM events) WHERE place = -1").unwrap();
+    assert_eq!(store.damaged_events().unwrap(), [("s".into(), vec![1, 2])]);
+}
+
+#[test]
+fn a_log_that_was_removed_while_it_was_open_is_noticed() {
+    let (folder, store) = with_session();
+    assert_eq!(store.health(), LogHealth::Sound);
+    fs::remove_dir_all(folder.path()).unwrap();
+    assert!(matches!(store.health(), LogHealth::Missing(_)));
+    assert!(matches!(store.create(new("t")), Err(StoreError::Missing(_))));
 }

@@ -1,0 +1,98 @@
+//! A file that keeps some of the disk for what must be possible when the rest is full: opening the log, deleting
+//! sessions, and writing down how a session ended. It is removed for that, and made again once there is space.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use rustix::{
+    fs::{FallocateFlags, fallocate, statvfs},
+    io::Errno,
+};
+
+use super::file;
+use crate::StoreError;
+
+/// The size of the file. A small file system gives a sixteenth of its own.
+const RESERVE_BYTES: u64 = 8 << 20;
+const FILE_SYSTEM_SHARE: u64 = 16;
+
+const NAME: &str = "reserve";
+
+/// The reserve of one data directory.
+#[derive(Clone, Debug)]
+pub(super) struct DiskReserve {
+    path: PathBuf,
+    /// The disk is full, as far as we know: only what is essential may be written.
+    is_low: Arc<AtomicBool>,
+}
+
+impl DiskReserve {
+    pub fn new(folder: &Path) -> Self {
+        Self { path: folder.join(NAME), is_low: Arc::default() }
+    }
+
+    pub fn is_low(&self) -> bool {
+        self.is_low.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the disk is full.
+    pub fn mark_low(&self) {
+        self.is_low.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives the space back to the disk. Returns whether there was any.
+    pub fn release(&self) -> bool {
+        self.mark_low();
+        fs::remove_file(&self.path).is_ok()
+    }
+
+    /// Makes the file unless it is there. If there is no space for it, the disk is full.
+    pub fn restore(&self) {
+        let allocated = allocate(&self.path);
+        if allocated.is_err() {
+            // Half a reserve would only take the space that others need.
+            drop(fs::remove_file(&self.path));
+        }
+        // Whatever else is in the way, the log can be written without a reserve.
+        let is_low = matches!(allocated, Err(Errno::NOSPC | Errno::DQUOT));
+        self.is_low.store(is_low, Ordering::Relaxed);
+    }
+}
+
+fn allocate(path: &Path) -> Result<(), Errno> {
+    let size = size(path)?;
+    if fs::metadata(path).is_ok_and(|found| found.len() >= size) {
+        return Ok(());
+    }
+    let created = file::create(path).map_err(|error| match error {
+        StoreError::Full => Errno::NOSPC,
+        _ => Errno::IO,
+    });
+    let mut file = created?;
+    match fallocate(&file, FallocateFlags::empty(), 0, size) {
+        // Some file systems only know how to write.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(&mut file, size),
+        allocated => allocated,
+    }
+}
+
+fn fill(file: &mut File, size: u64) -> Result<(), Errno> {
+    let zeros = vec![0; 1 << 16];
+    for _ in 0..size.div_ceil(1 << 16) {
+        file.write_all(&zeros).map_err(|_| Errno::NOSPC)?;
+    }
+    Ok(())
+}
+
+fn size(path: &Path) -> Result<u64, Errno> {
+    let found = statvfs(path.parent().unwrap_or(path))?;
+    let total = found.f_blocks.saturating_mul(found.f_frsize);
+    Ok(RESERVE_BYTES.min(total / FILE_SYSTEM_SHARE))
+}
