@@ -1,14 +1,19 @@
 //! The folder where sessions are kept, and the engine that works on it.
 
-use std::{io::Write as _, path::PathBuf, sync::Arc};
+use std::{
+    io::Write as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use switchboard_engine::{Engine, Limits, supervise::adopt_orphans, this_process};
 use switchboard_event::ApprovalMode;
 use switchboard_logs::looked_in;
 use switchboard_serve::{Drain, Private, Service, Setup, guard::Token, private};
-use switchboard_store::{Log as _, Options, Store};
+use switchboard_store::{Log as _, LogHealth, Options, Store};
 
-use crate::{failure::Failure, host};
+use crate::{failure::Failure, host, view::clean};
 
 /// The log, open to run sessions.
 pub struct Data {
@@ -35,14 +40,24 @@ pub struct Bounds {
 /// Opens the log to run sessions, and ends what a crash left open.
 pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
     let folder = host::absolute(&host::data_folder(folder)?);
+    check_directory(&folder)?;
     let options = Options { owner: Some(this_process()), durable, ..Options::default() };
     let store = Store::open(&folder, &options)?;
     let (owner, owners) = (store.owner(), store.owners_folder());
     let engine = Engine::new(Arc::new(store), host::machine_with(folder.join("tmp"))?);
     if owner.is_some() {
-        engine.recover()?;
         // Made now, so that it can be hidden from sessions before a server needs it.
         drop(Token::of_folder(&folder));
+    }
+    if owner.is_some()
+        && let Err(error) = engine.recover()
+    {
+        // What is there can be read all the same.
+        warn(&format!("sessions that a crash left open could not be ended: {error}"));
+    }
+    match engine.log().health() {
+        LogHealth::DiskFull => warn("no space left on device: sessions can be read and deleted, and not started"),
+        LogHealth::Sound | LogHealth::ReadOnly | LogHealth::Missing(_) => {}
     }
     engine.protect_from_sessions(folder.clone());
     [folder.join("token"), folder.join("open.html"), owners.clone()]
@@ -60,11 +75,31 @@ pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
 /// to run that does not.
 pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
     let folder = host::data_folder(folder)?;
+    check_directory(&folder)?;
     let store = Store::open(&folder, &Options::default())?;
     if !store.is_read_only() && !store.abandoned()?.is_empty() {
         drop(engine(Some(folder))?);
     }
     Ok(Arc::new(store))
+}
+
+/// Warns about a data directory that others can write to: they could replace the log and the token. One that belongs
+/// to another user is refused, unless we are root (in containers, directories of the host often do).
+fn check_directory(folder: &Path) -> Result<(), Failure> {
+    let Ok(found) = std::fs::metadata(folder) else { return Ok(()) };
+    let (us, path) = (rustix::process::geteuid(), clean::line(&folder.to_string_lossy()));
+    if found.uid() != us.as_raw() && found.uid() != 0 && !us.is_root() {
+        let text = format!("the data directory {path} belongs to another user\nhint: name another one with --data");
+        return Err(Failure::Refused(text));
+    }
+    if found.mode() & 0o022 != 0 {
+        warn(&format!("the data directory {path} can be written by other users; run `chmod go-w` on it"));
+    }
+    Ok(())
+}
+
+fn warn(text: &str) {
+    drop(writeln!(std::io::stderr(), "warning: {text}"));
 }
 
 impl Data {

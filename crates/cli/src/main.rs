@@ -29,6 +29,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use args::{Args, Command};
 use clap::Parser as _;
+use view::clean;
 
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -37,7 +38,11 @@ fn main() -> ExitCode {
     if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
         return code;
     }
-    let result = match Args::parse().command {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return tell_usage(&error),
+    };
+    let result = match args.command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Harness(args) => harness::run(&args),
@@ -57,8 +62,24 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             // Nothing is left to be done if not even the error can be told.
-            drop(writeln!(std::io::stderr(), "error: {failure}"));
+            drop(writeln!(std::io::stderr(), "error: {}", clean::Flow::whole(&failure.to_string())));
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Says what is wrong with the arguments, or gives the help that was asked for. An error repeats arguments, which must
+/// not reach the terminal as they are.
+fn tell_usage(error: &clap::Error) -> ExitCode {
+    let is_harmless = |argument: std::ffi::OsString| {
+        let text = argument.to_string_lossy();
+        clean::exact(&text) == text
+    };
+    // Nothing is left to be done if not even the error can be told.
+    if std::env::args_os().skip(1).all(is_harmless) {
+        drop(error.print());
+    } else {
+        drop(write!(std::io::stderr(), "{}", clean::Flow::whole(&error.to_string())));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

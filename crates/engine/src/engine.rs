@@ -10,7 +10,7 @@ use std::{
 use futures_util::future::join_all;
 
 use switchboard_agents::{Agent, Input, Options, Prompt, Start, Translator, agent};
-use switchboard_event::{Id, Level, Notice, SessionConfig, Topic, Usage};
+use switchboard_event::{ErrorCode, Fault, Id, Level, Notice, SessionConfig, Topic, Usage};
 use switchboard_store::{Log, NewSession, Process, Run, StoreError};
 use tokio::sync::{mpsc, watch};
 
@@ -142,13 +142,15 @@ impl Engine {
     }
 
     /// The log could not be written, so the end of a session is not in it: it is added as soon as it can be.
-    async fn close_later(&self, id: &Id) {
+    async fn close_later(&self, id: &Id, cause: &str) {
+        let message = format!("stopped, because the log could not be written: {cause}");
+        let fault = Fault::new(ErrorCode::Aborted, message).with_info("unwritten");
         loop {
             tokio::time::sleep(UNWRITTEN).await;
-            let (engine, id) = (self.clone(), id.clone());
+            let (engine, id, fault) = (self.clone(), id.clone(), fault.clone());
             let closed = tokio::task::spawn_blocking(move || match engine.log.session(&id)? {
                 Some(session) if !session.state.is_final() && engine.session(&id).is_none() => {
-                    recover::end(&*engine.log, &engine.machine, &session)
+                    recover::end(&*engine.log, &engine.machine, &session, fault)
                 }
                 _ => Ok(()),
             });
@@ -371,8 +373,8 @@ async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Opt
     notices.iter().for_each(|notice| actor.say(notice));
     actor.run(prompt).await;
     engine.rooms.leave(&session);
-    if session.outcome().await.unwritten.is_some() {
-        engine.close_later(session.id()).await;
+    if let Some(cause) = session.outcome().await.unwritten {
+        engine.close_later(session.id(), &cause).await;
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use switchboard_agents::Mender;
 use switchboard_event::{Body, ErrorCode, Event, Fault};
-use switchboard_store::{Abandoned, Batch, Chunk, End, Log, Page, Run, State, StoreError, Update};
+use switchboard_store::{Abandoned, Batch, Chunk, End, Log, Page, Row, Run, State, StoreError, Update};
 
 use crate::{Machine, owner, session, supervise};
 
@@ -20,7 +20,8 @@ pub fn recover(log: &dyn Log, machine: &Machine) -> Result<usize, StoreError> {
     let abandoned = log.take_over()?;
     for Abandoned { session, runs } in &abandoned {
         sweep(&session.id, runs);
-        end(log, machine, session)?;
+        let fault = Fault::new(ErrorCode::Aborted, "interrupted: the process that ran the session ended before it");
+        end(log, machine, session, fault.with_info("interrupted"))?;
     }
     Ok(abandoned.len())
 }
@@ -36,18 +37,24 @@ fn sweep(session: &str, runs: &[Run]) {
     drop(supervise::sweep(session, &known));
 }
 
-/// Closes what is open in a session of ours.
-pub fn end(log: &dyn Log, machine: &Machine, session: &switchboard_store::Session) -> Result<(), StoreError> {
+/// Closes what is open in a session of ours, for a reason.
+pub fn end(
+    log: &dyn Log,
+    machine: &Machine,
+    session: &switchboard_store::Session,
+    fault: Fault,
+) -> Result<(), StoreError> {
     let mut mender = Mender::new(session.id.clone(), &session.agent);
     let mut after = 0;
     while after < session.head {
-        let events = log.page(&session.id, Page { after, limit: PAGE, max_bytes: 8 << 20 })?;
-        let Some(last) = events.last() else { break };
+        let (rows, _) = log.sound_rows(&session.id, Page { after, limit: PAGE, max_bytes: 8 << 20 })?;
+        let Some(last) = rows.last() else { break };
         after = last.seq;
-        events.iter().for_each(|event| mender.event(event));
+        let read =
+            |row: &Row| Event::from_json(&row.json).map_err(|error| StoreError::Event(session.id.clone(), error));
+        rows.iter().try_for_each(|row| read(row).map(|event| mender.event(&event)))?;
     }
-    let fault = Fault::new(ErrorCode::Aborted, "interrupted: the process that ran the session ended before it");
-    append(log, mender.finish(fault.with_info("interrupted"), (machine.now)()))
+    append(log, mender.finish(fault, (machine.now)()))
 }
 
 fn append(log: &dyn Log, events: Vec<Event>) -> Result<(), StoreError> {

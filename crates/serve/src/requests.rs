@@ -29,7 +29,7 @@ impl Requests {
         let mut requests = Self::default();
         let mut after = 0;
         loop {
-            let rows = log.rows(session, Page { after, ..PAGE })?;
+            let (rows, _) = log.sound_rows(session, Page { after, ..PAGE })?;
             let Some(last) = rows.last() else { return Ok(requests) };
             after = last.seq;
             for row in rows.iter().filter(|row| row.json.contains(MARK)) {

@@ -8,7 +8,7 @@ mod tools;
 use std::process::ExitCode;
 
 use clap::Args;
-use rmcp::{ServiceExt as _, transport::stdio};
+use rmcp::{ServiceExt as _, service::ServerInitializeError, transport::stdio};
 
 use crate::{failure::Failure, host, logs::Place};
 
@@ -30,7 +30,11 @@ pub fn run(args: Mcp) -> Result<ExitCode, Failure> {
     let runtime = host::runtime()?;
     let served = runtime.block_on(async {
         let failed = |cause: String| Failure::Machine(format!("the client does not speak MCP: {cause}"));
-        let running = server.serve(stdio()).await.map_err(|error| failed(error.to_string()))?;
+        let running = match server.serve(stdio()).await {
+            // A client that goes before it has said anything is no failure.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(ExitCode::SUCCESS),
+            running => running.map_err(|error| failed(error.to_string()))?,
+        };
         running.waiting().await.map_err(|error| failed(error.to_string()))?;
         Ok(ExitCode::SUCCESS)
     });

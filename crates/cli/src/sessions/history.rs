@@ -1,10 +1,14 @@
 //! The events of a session that are in the log, a page at a time.
 
-use std::collections::VecDeque;
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, VecDeque},
+};
 
 use switchboard_event::{Body, Event};
-use switchboard_store::{Log, Page, Session};
+use switchboard_store::{Log, Page, Row, Session, StoreError};
 
+use super::say;
 use crate::failure::Failure;
 
 /// So much is read at once.
@@ -14,12 +18,14 @@ const PAGE: (usize, usize) = (4096, 4 << 20);
 pub struct History<'a> {
     log: &'a dyn Log,
     session: &'a Session,
+    /// The damaged events of which the user was told: a session is read more than once.
+    warned: RefCell<BTreeSet<u64>>,
 }
 
 impl<'a> History<'a> {
     /// The events of a session.
     pub fn new(log: &'a dyn Log, session: &'a Session) -> Self {
-        Self { log, session }
+        Self { log, session, warned: RefCell::default() }
     }
 
     /// The pages behind an event, in order.
@@ -29,11 +35,24 @@ impl<'a> History<'a> {
                 return None;
             }
             let page = Page { after, limit: PAGE.0, max_bytes: PAGE.1 };
-            let page = self.log.page(&self.session.id, page);
+            let page = self.read(page);
             // A session that somebody deletes in the meantime just ends here.
             after = page.as_ref().ok().and_then(|events| events.last()).map_or(u64::MAX, |event| event.seq);
             Some(page.map_err(Failure::from))
         })
+    }
+
+    /// A page without the events that are damaged.
+    fn read(&self, page: Page) -> Result<Vec<Event>, StoreError> {
+        let (rows, damaged) = self.log.sound_rows(&self.session.id, page)?;
+        for seq in damaged {
+            if self.warned.borrow_mut().insert(seq) {
+                say(&format!("warning: event {seq} is damaged and left out: its checksum does not match"));
+            }
+        }
+        let event =
+            |row: Row| Event::from_json(&row.json).map_err(|error| StoreError::Event(self.session.id.clone(), error));
+        rows.into_iter().map(event).collect()
     }
 
     /// Where the last turns begin.

@@ -4,19 +4,25 @@
 //! What is said or would be done is *shown*, control characters and all, so that nothing can hide in it. What programs
 //! print is full of colours, so there the sequences are *removed*.
 
-/// Adds one character in a form that only shows: a control character as its picture, one that turns text around by
-/// its number. Line feeds and tabs stay.
-pub fn push(c: char, out: &mut String) {
+/// Adds one character in a form that only shows: a control character as its picture, one that turns text around or
+/// can't be seen by its number. Line feeds and tabs stay.
+fn push(c: char, out: &mut String) {
+    push_after(out.chars().next_back(), c, out);
+}
+
+/// The same behind a character that may be in another text.
+fn push_after(previous: Option<char>, c: char, out: &mut String) {
     match c {
         '\n' | '\t' => out.push(c),
         '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
         '\x7f' => out.push('\u{2421}'),
-        c if turns(c) || ('\u{80}'..='\u{9f}').contains(&c) => push_number(c, out),
+        c if is_part_of_character(previous, c) => out.push(c),
+        c if turns(c) || hides(c) || selects_variant(c) || ('\u{80}'..='\u{9f}').contains(&c) => push_number(c, out),
         c => out.push(c),
     }
 }
 
-/// The same, and what has no width is shown by its number too: for what somebody has to agree to.
+/// The same, and joiners are shown by their number too: for what somebody has to agree to.
 fn push_exactly(c: char, out: &mut String) {
     if hides(c) { push_number(c, out) } else { push(c, out) }
 }
@@ -35,6 +41,27 @@ fn hides(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
         | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Characters that select a form of the one before them, and are nothing alone.
+fn selects_variant(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}')
+}
+
+/// A joiner within a word of a script that has them or within an emoji, or the one selector behind a symbol. A row of
+/// them would be a hidden text.
+fn is_part_of_character(previous: Option<char>, c: char) -> bool {
+    let Some(previous) = previous else { return false };
+    // From Hebrew on: no script before it joins.
+    let joins = previous >= '\u{590}' && !hides(previous) && !turns(previous);
+    match c {
+        '\u{200c}' | '\u{200d}' => joins,
+        c if selects_variant(c) => {
+            let is_keycap = previous.is_ascii_digit() || matches!(previous, '#' | '*' | '©' | '®');
+            is_keycap || (joins && !selects_variant(previous))
+        }
+        _ => false,
+    }
 }
 
 /// The text of one line: what would end it is a space.
@@ -56,6 +83,8 @@ pub fn exact(text: &str) -> String {
 pub struct Flow {
     /// A carriage return came last; whether it ends a line is told by what follows.
     returned: bool,
+    /// The last character, as it was shown.
+    last: Option<char>,
 }
 
 impl Flow {
@@ -63,14 +92,19 @@ impl Flow {
     pub fn push(&mut self, piece: &str, out: &mut String) {
         for c in piece.chars() {
             if std::mem::take(&mut self.returned) && c != '\n' {
-                push('\r', out);
+                self.push_shown('\r', out);
             }
             if c == '\r' {
                 self.returned = true;
             } else {
-                push(c, out);
+                self.push_shown(c, out);
             }
         }
+    }
+
+    fn push_shown(&mut self, c: char, out: &mut String) {
+        push_after(self.last, c, out);
+        self.last = out.chars().next_back();
     }
 
     /// A whole text.
@@ -153,15 +187,33 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_seen_is_shown_by_its_number() {
+        for (given, shown) in [
+            ("a\u{200b}b", "a<U+200B>b"),
+            ("a\u{200d}b", "a<U+200D>b"),
+            ("\u{feff}x\u{ad}y\u{2060}", "<U+FEFF>x<U+00AD>y<U+2060>"),
+            ("\u{e0041}\u{e007f}", "<U+E0041><U+E007F>"),
+            ("A\u{fe0f}", "A<U+FE0F>"),
+            ("❤\u{fe0f}\u{fe01}\u{fe02}", "❤\u{fe0f}<U+FE01><U+FE02>"),
+            ("👩\u{200d}\u{200d}👩", "👩\u{200d}<U+200D>👩"),
+        ] {
+            assert_eq!((line(given), Flow::whole(given)), (shown.to_owned(), shown.to_owned()), "{given:?}");
+        }
+        for text in ["❤\u{fe0f}\u{200d}🔥", "1\u{fe0f}\u{20e3}", "क्\u{200d}ष"] {
+            assert_eq!(line(text), text);
+        }
+    }
+
+    #[test]
     fn pieces_give_what_the_whole_gives() {
-        let text = "a\r\nb\rc\r\r\nd\x1b]0;title\x07é\r";
+        let text = "a\r\nb\rc\r\r\nd\x1b]0;title\x07é❤\u{fe0f}\u{200d}🔥\u{200b}\r";
         for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
             let (mut flow, mut out, (head, tail)) = (Flow::default(), String::new(), text.split_at(at));
             flow.push(head, &mut out);
             flow.push(tail, &mut out);
             assert_eq!(out, Flow::whole(text), "cut at {at}");
         }
-        assert_eq!(Flow::whole(text), "a\nb␍c␍\nd␛]0;title␇é");
+        assert_eq!(Flow::whole(text), "a\nb␍c␍\nd␛]0;title␇é❤\u{fe0f}\u{200d}🔥<U+200B>");
     }
 
     #[test]

@@ -25,11 +25,29 @@ fn value(value: &Value) -> String {
     }
 }
 
-/// A text. An empty one is quoted, which tells it from nothing; a NUL, which many programs stumble over, is shown.
+/// A text. An empty one is quoted, which tells it from nothing.
 fn field(text: &str) -> String {
-    let text = text.replace('\0', "\u{2400}");
+    let text = inert(text);
     let plain = !text.is_empty() && !text.contains(['"', ',', '\r', '\n']) && text.trim() == text;
     if plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}
+
+/// A text that a spreadsheet takes for a text. One that it would take for a formula gets an apostrophe before it, as
+/// OWASP recommends, and control characters, which many programs stumble over, are shown.
+pub(crate) fn inert(text: &str) -> String {
+    let shown: String = text
+        .chars()
+        .map(|c| match c {
+            '\n' | '\r' | '\t' => c,
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+            '\x7f' => '\u{2421}',
+            '\u{80}'..='\u{9f}' => '\u{fffd}',
+            c => c,
+        })
+        .collect();
+    let first = shown.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+    let is_formula = first.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    if is_formula || shown.starts_with(['\t', '\r', '\n']) { format!("'{shown}") } else { shown }
 }
 
 fn row(fields: impl Iterator<Item = String>) -> String {
@@ -41,6 +59,28 @@ fn row(fields: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{header, object};
+
+    #[test]
+    fn a_spreadsheet_takes_texts_for_texts_and_numbers_for_numbers() {
+        for (given, written) in [
+            (r#""=1+2""#, "'=1+2"),
+            (r#""+1""#, "'+1"),
+            (r#""-cmd""#, "'-cmd"),
+            (r#""@SUM(A1)""#, "'@SUM(A1)"),
+            (r#"" =1""#, "\"' =1\""),
+            (r#""\t=1""#, "\"'\t=1\""),
+            (r#""\r=1""#, "\"'\r=1\""),
+            (r#""\"=1""#, "\"'\"\"=1\""),
+            (r#""＝1""#, "'＝1"),
+            (r#""a\u001b[31m\u0007""#, "a␛[31m␇"),
+            ("-1.5", "-1.5"),
+            ("-3", "-3"),
+            (r#""a-b=c""#, "a-b=c"),
+        ] {
+            let json = format!("{{\"a\":{given}}}");
+            assert_eq!(object(&["a".to_owned()], json.as_bytes()).unwrap(), format!("{written}\r\n"), "{given}");
+        }
+    }
 
     #[test]
     fn rows_have_the_columns_of_the_header() {

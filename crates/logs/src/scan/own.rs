@@ -54,7 +54,7 @@ impl Own {
     pub fn records(&self, session: &str, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
         let mut after = 0;
         loop {
-            let rows = self.log.rows(session, Page { after, ..PAGE }).map_err(io::Error::other)?;
+            let (rows, _) = self.log.sound_rows(session, Page { after, ..PAGE }).map_err(io::Error::other)?;
             let Some(last) = rows.last() else { return Ok(after) };
             after = last.seq;
             rows.iter().for_each(|row| each(row.seq, row.json.as_bytes()));

@@ -1,7 +1,9 @@
 //! Comma-separated values, as RFC 4180 has them. The titles are the names of the JSON.
 
-use super::{Block, By, Model, Row};
 use switchboard_event::Timestamp;
+
+use super::{Block, By, Model, Row};
+use crate::export::csv::inert;
 
 /// A line of titles, and a line for each row; with a breakdown, one for each model of it.
 #[must_use]
@@ -115,6 +117,9 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 }
 
 fn quoted(cell: String) -> String {
+    let is_number =
+        cell.bytes().all(|byte| byte.is_ascii_digit() || b".-e".contains(&byte)) && cell.parse::<f64>().is_ok();
+    let cell = if is_number { cell } else { inert(&cell) };
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
@@ -142,6 +147,14 @@ mod tests {
             assert_eq!(counts.len(), 2);
             assert_eq!(counts[0], counts[1], "{text}");
         }
+    }
+
+    #[test]
+    fn names_that_look_like_formulas_are_texts() {
+        let rows = [Row { key: "=cmd|' /C calc'!A0".to_owned(), cost_usd: -0.5, ..row() }];
+        let text = csv(&rows, By::Project, false);
+        let line = text.lines().nth(1).unwrap();
+        assert!(line.starts_with("'=cmd|") && line.contains(",-0.5,"), "{line}");
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn title(log: &dyn Log, session: &Stored) -> Result<String, StoreError> {
 
 /// A session that began without a prompt got its first one later.
 fn first_prompt(log: &dyn Log, session: &Stored) -> Result<String, StoreError> {
-    let rows = log.rows(&session.id, BEGINNING)?;
+    let (rows, _) = log.sound_rows(&session.id, BEGINNING)?;
     let first = rows.iter().filter(|row| row.json.contains(MARK)).find_map(|row| {
         match Event::from_json(&row.json).ok()?.body {
             Body::TurnStarted(turn) => turn.prompt,

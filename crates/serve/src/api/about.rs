@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use axum::{
     Json as Body,
     extract::State,
-    http::header,
+    http::{StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::on,
 };
@@ -13,6 +13,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use switchboard_store::LogHealth;
 
 use super::operation::{Answer, Content, Operation, schema};
 use crate::{Problem, Service, metrics, openapi};
@@ -23,7 +24,9 @@ pub const OPERATIONS: &[Operation] = &[
         path: "/api/health",
         name: "getHealth",
         summary: "Ask whether the server is well",
-        answers: &[Answer { status: 200, meaning: "It is.", content: Content::Json(schema::<Health>) }],
+        description: "A `degraded` server can be read, and says why it is. One whose data directory was removed \
+                      answers 503 (`data_missing`): what it writes is lost.",
+        answers: &[Answer { status: 200, meaning: "It is there.", content: Content::Json(schema::<Health>) }],
         open: true,
         handler: |method| on(method, health),
         ..Operation::NEW
@@ -50,8 +53,12 @@ pub const OPERATIONS: &[Operation] = &[
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Health {
-    /// Always `ok`: a server that is not well does not answer.
+    /// `ok`, or `degraded`.
+    #[schemars(regex(pattern = "^(ok|degraded)$"))]
     status: &'static str,
+    /// Why it is degraded: `disk_full`, or `read_only` (a later version made the log).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     /// Its version.
     version: &'static str,
     /// How long it has been running.
@@ -62,14 +69,26 @@ struct Health {
     serves: bool,
 }
 
-async fn health(State(service): State<Service>) -> Body<Health> {
-    Body(Health {
-        status: "ok",
+async fn health(State(service): State<Service>) -> Result<Body<Health>, Problem> {
+    let reason = match service.ask(|log| Ok(log.health())).await? {
+        LogHealth::Sound => None,
+        LogHealth::DiskFull => Some("disk_full"),
+        LogHealth::ReadOnly => Some("read_only"),
+        LogHealth::Missing(_) => {
+            // Anybody may ask, so the path is not named.
+            let detail = "the data directory was removed or replaced while it was in use";
+            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "data_missing", detail);
+            return Err(problem.with_hint("restart the server"));
+        }
+    };
+    Ok(Body(Health {
+        status: if reason.is_some() { "degraded" } else { "ok" },
+        reason,
         version: env!("CARGO_PKG_VERSION"),
         serves: service.serves(),
         uptime_seconds: service.uptime().as_secs(),
         sessions: service.engine().sessions().len(),
-    })
+    }))
 }
 
 async fn figures(State(service): State<Service>) -> Result<Response, Problem> {

@@ -57,7 +57,7 @@ impl Service {
 pub(super) fn of_session(log: &dyn Log, session: &str) -> Result<Info, StoreError> {
     let (mut info, mut after) = (Info::default(), 0);
     loop {
-        let rows = log.rows(session, Page { after, ..PAGE })?;
+        let (rows, _) = log.sound_rows(session, Page { after, ..PAGE })?;
         let Some(last) = rows.last() else { return Ok(info) };
         after = last.seq;
         for row in rows.iter().filter(|row| row.json.contains(MARK)) {

@@ -52,6 +52,7 @@ pub struct Part {
 }
 
 impl Part {
+    /// The messages of a passage from one of them on.
     pub fn new(passage: Arc<Passage>, first: usize) -> Self {
         Self { passage, first }
     }

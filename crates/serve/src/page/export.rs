@@ -72,9 +72,10 @@ async fn page(
 }
 
 fn story(log: &dyn Log, stored: &Stored, zone: &jiff::tz::TimeZone) -> Result<Story, StoreError> {
-    let (mut after, mut failed) = (0, None);
-    let pages = std::iter::from_fn(|| match log.rows(&stored.id, Page { after, ..PAGE }) {
-        Ok(rows) => {
+    let (mut after, mut failed, mut damaged) = (0, None, Vec::new());
+    let pages = std::iter::from_fn(|| match log.sound_rows(&stored.id, Page { after, ..PAGE }) {
+        Ok((rows, passed_over)) => {
+            damaged.extend(passed_over.iter().map(u64::to_string));
             after = rows.last()?.seq;
             Some(rows)
         }
@@ -88,7 +89,7 @@ fn story(log: &dyn Log, stored: &Stored, zone: &jiff::tz::TimeZone) -> Result<St
         return Err(error);
     }
     let who = agent(&stored.agent).map_or(stored.agent.to_string(), |agent| agent.title.to_owned());
-    let about = vec![
+    let mut about = vec![
         ("session", stored.id.to_string()),
         ("agent", who),
         ("project", stored.cwd.clone()),
@@ -96,6 +97,9 @@ fn story(log: &dyn Log, stored: &Stored, zone: &jiff::tz::TimeZone) -> Result<St
         ("updated", minute(stored.updated, zone)),
         ("turns", stored.turns.to_string()),
     ];
+    if !damaged.is_empty() {
+        about.push(("damaged", format!("left out, their checksums do not match: {}", damaged.join(", "))));
+    }
     let named = stored.title.as_deref().unwrap_or(&stored.prompt).trim().lines().next().unwrap_or_default();
     Ok(Story { title: named.chars().take(120).collect(), about, ..story })
 }
@@ -107,8 +111,8 @@ fn events(service: &Service, stored: Stored) -> Body {
         let redactor = redactor.clone();
         async move {
             let id = stored.id.clone();
-            let rows = service.ask(move |log| log.rows(&id, Page { after, ..PAGE })).await;
-            let rows = match rows {
+            let rows = service.ask(move |log| log.sound_rows(&id, Page { after, ..PAGE })).await;
+            let (rows, damaged) = match rows {
                 Ok(rows) => rows,
                 Err(problem) => {
                     return Some((
@@ -117,16 +121,17 @@ fn events(service: &Service, stored: Stored) -> Body {
                     ));
                 }
             };
-            let last = rows.last()?.seq;
-            let written = tokio::task::spawn_blocking(move || lines(&rows, (*redactor).as_ref())).await;
+            let last = rows.last().map(|row| row.seq).or_else(|| damaged.last().copied())?;
+            let written = tokio::task::spawn_blocking(move || lines(&rows, &damaged, (*redactor).as_ref())).await;
             Some((Ok(written.unwrap_or_default()), (service, stored, last)))
         }
     });
     Body::from_stream(pages)
 }
 
-fn lines(rows: &[Row], redactor: Option<&Redactor>) -> Bytes {
-    let mut out = String::new();
+/// The events, a line each, behind a line for each that is damaged and left out.
+fn lines(rows: &[Row], damaged: &[u64], redactor: Option<&Redactor>) -> Bytes {
+    let mut out: String = damaged.iter().map(|seq| format!("{{\"damagedEvent\":{seq}}}\n")).collect();
     for row in rows {
         match redactor {
             Some(redactor) => out.push_str(&redactor.json(&row.json)),

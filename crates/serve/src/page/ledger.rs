@@ -100,7 +100,7 @@ impl Ledger {
         }
         let mut facts = (*begin).clone();
         while facts.seq < stored.head {
-            let rows = log.rows(&stored.id, Page { after: facts.seq, ..PAGE })?;
+            let (rows, _) = log.sound_rows(&stored.id, Page { after: facts.seq, ..PAGE })?;
             if rows.is_empty() {
                 break;
             }

@@ -27,7 +27,8 @@ pub struct Logged {
 
 impl Events for Logged {
     fn rows(&self, page: Page) -> Result<Vec<Row>, StoreError> {
-        self.log.rows(&self.session, page)
+        // The page shows what is left of a session with damaged events.
+        Ok(self.log.sound_rows(&self.session, page)?.0)
     }
 
     fn media(&self) -> &str {

@@ -65,13 +65,22 @@ impl From<StoreError> for Problem {
             StoreError::Open(_) => (StatusCode::CONFLICT, "open"),
             StoreError::NotOwner(_) => (StatusCode::CONFLICT, "elsewhere"),
             StoreError::Full => (StatusCode::INSUFFICIENT_STORAGE, "disk_full"),
+            StoreError::Missing(_) => (StatusCode::SERVICE_UNAVAILABLE, "data_missing"),
+            StoreError::Damaged { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "damaged_event"),
             StoreError::Newer { .. } => (StatusCode::SERVICE_UNAVAILABLE, "read_only"),
             StoreError::Unregistered => (StatusCode::SERVICE_UNAVAILABLE, "read_only"),
             StoreError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             StoreError::Closed => (StatusCode::SERVICE_UNAVAILABLE, "closed"),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "log"),
         };
-        Self::new(status, code, error.to_string())
+        let problem = Self::new(status, code, error.to_string());
+        match error {
+            StoreError::Damaged { seq, .. } => problem.with_hint(format!("read on behind it with `after={seq}`")),
+            StoreError::Full => {
+                problem.with_hint("free some disk space, or delete sessions; reading and deleting work")
+            }
+            _ => problem,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod board;
 mod client;
 mod consumers;
 mod conversations;
+mod degraded;
 mod described;
 mod door;
 mod elsewhere;

@@ -7,7 +7,7 @@ use std::{
 
 use switchboard_agents::{LOGS, agent};
 use switchboard_engine::find::is_older;
-use switchboard_event::Timestamp;
+use switchboard_event::{Id, Timestamp};
 use switchboard_logs::{Filter, Health, Home, Library, Session, Trouble};
 
 use crate::failure::Failure;
@@ -29,6 +29,8 @@ pub struct Checkup {
     pub troubles: Vec<Trouble>,
     /// What agents will delete soon, the first to go first.
     pub leaving: Vec<Leaving>,
+    /// Events of Switchboard's own sessions that are not what was written.
+    pub damaged: Vec<(Id, Vec<u64>)>,
 }
 
 /// A folder that was looked in.
@@ -73,6 +75,7 @@ impl Checkup {
             versions: versions(&sessions),
             troubles: library.troubles()?,
             leaving: leaving(&sessions, &library.copied()?, now),
+            damaged: Vec::new(),
         })
     }
 }

@@ -58,5 +58,9 @@ fn objects(checkup: &Checkup) -> Vec<Value> {
             "days": leaving.days,
         })
     });
-    homes.chain([index]).chain(versions).chain(troubles).chain(leaving).collect()
+    let damaged = checkup
+        .damaged
+        .iter()
+        .map(|(session, events)| json!({ "type": "damaged", "session": session, "events": events }));
+    homes.chain([index]).chain(versions).chain(troubles).chain(leaving).chain(damaged).collect()
 }

@@ -13,18 +13,19 @@ use std::{
 
 use clap::Args;
 use switchboard_agents::Depth;
+use switchboard_store::Log as _;
 
 use super::{place::Place, times};
-use crate::{failure::Failure, host, terminal::Terminal};
+use crate::{data, failure::Failure, host, terminal::Terminal};
 use checkup::Checkup;
 
 /// Say what could not be read and why, what agents will delete soon, and how the index is
 ///
-/// The exit code is 1 if the index is damaged. Records that make no sense and folders that may not be read are no failure:
+/// The exit code is 1 if the index or an event of a session is damaged. Records that make no sense and folders that may not be read are no failure:
 /// everything else was read.
 #[derive(Args)]
 pub struct Doctor {
-    /// One JSON object a line, of the types home, index, version, trouble and retention
+    /// One JSON object a line, of the types home, index, version, trouble, retention and damaged
     #[arg(long)]
     json: bool,
     /// Every file with what could not be read in it, not only the worst
@@ -38,10 +39,11 @@ pub struct Doctor {
 /// Runs the command.
 pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
     let zone = times::zone(args.timezone.as_deref())?;
-    let checkup = match checkup(place) {
+    let mut checkup = match checkup(place) {
         Err(Failure::Logs(error)) => damaged::checkup(place, error)?,
         checkup => checkup?,
     };
+    checkup.damaged = data::log(Some(place.data()?))?.damaged_events()?;
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
     let text = if args.json {
@@ -50,7 +52,11 @@ pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
         page::Page { home: host::home(), zone, colour, room: terminal.room(), all: args.all }.text(&checkup)
     };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
-    Ok(if checkup.health.problem.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if checkup.health.problem.is_some() || !checkup.damaged.is_empty() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn checkup(place: &Place) -> Result<Checkup, Failure> {

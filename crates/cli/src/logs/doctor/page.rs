@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
+use switchboard_event::Id;
 use switchboard_logs::{Trouble, export::minute};
 
 use super::checkup::{Checkup, Leaving, Looked};
@@ -45,6 +46,7 @@ impl Page {
             self.part("versions", &self.versions(checkup)),
             self.part("could not be read", &self.troubles(&checkup.troubles)),
             self.part("deleted soon", &self.leaving(&checkup.leaving)),
+            self.part("damaged events", &damaged(checkup)),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -169,6 +171,17 @@ impl Page {
             piece(DIM, &about),
         ]
     }
+}
+
+/// The events of Switchboard's own sessions that are not what was written.
+fn damaged(checkup: &Checkup) -> Vec<Vec<Piece>> {
+    let line = |(session, events): &(Id, Vec<u64>)| {
+        let shown: Vec<_> = events.iter().take(SHOWN).map(u64::to_string).collect();
+        let more = if events.len() > SHOWN { format!(" and {} more", events.len() - SHOWN) } else { String::new() };
+        let text = format!(" · checksum mismatch in events {}{more}", shown.join(", "));
+        vec![piece(PLAIN, session), piece(YELLOW, &text)]
+    };
+    checkup.damaged.iter().map(line).collect()
 }
 
 /// A text of somebody else, made harmless.

@@ -4,6 +4,7 @@ mod adopting;
 mod harness;
 mod hidden;
 mod hostile;
+mod hostile_arguments;
 mod input;
 mod logs;
 mod mcp;
