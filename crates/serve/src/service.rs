@@ -257,7 +257,13 @@ impl Service {
     /// If there is no such session.
     pub async fn read(&self, session: &str, dialect: &'static Dialect, begin: Begin) -> Result<Reader, Problem> {
         let (feeds, engine, session) = (self.0.feeds.clone(), self.engine().clone(), Id::from(session));
-        self.ask(move |_| feeds.open(&engine, &session, dialect, begin)).await
+        let permit = feeds.read_permit().await;
+        self.ask(move |_| {
+            let opened = feeds.open(&engine, &session, dialect, begin);
+            drop(permit);
+            opened
+        })
+        .await
     }
 
     /// What the log knows of a session.

@@ -51,7 +51,7 @@ pub struct Serve {
     /// So many requests a second from one client, and four times as many at once; 0 for no limit
     #[arg(long, value_name = "N", default_value = "500")]
     pub rate_limit: u32,
-    /// So many connections at once; who comes then is told to come again
+    /// Maximum simultaneous connections: those without the token are closed first, then further clients get 503
     #[arg(long, value_name = "N", default_value = "4096", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_connections: u32,
     /// So many sessions run at once

@@ -22,7 +22,7 @@ fn push_after(previous: Option<char>, c: char, out: &mut String) {
     }
 }
 
-/// The same, and joiners are shown by their number too: for what somebody has to agree to.
+/// The same, and joiners are shown by their number too: for what a person has to agree to.
 fn push_exactly(c: char, out: &mut String) {
     if hides(c) { push_number(c, out) } else { push(c, out) }
 }
@@ -71,7 +71,7 @@ pub fn line(text: &str) -> String {
     out
 }
 
-/// A text of any number of lines in which nothing hides: for what somebody has to agree to.
+/// A text of any number of lines in which nothing hides: for what a person has to agree to.
 pub fn exact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|c| push_exactly(c, &mut out));

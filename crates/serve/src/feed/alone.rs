@@ -136,7 +136,7 @@ impl Alone {
         self.follower = self.follower.at(at);
     }
 
-    /// Reads again what comes behind so many messages of the session.
+    /// Reads again what comes behind the first `messages` messages of the session.
     pub fn rewind(&mut self, messages: u64) {
         self.begin = Begin::Message(messages);
         self.state = None;

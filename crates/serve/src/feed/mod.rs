@@ -17,6 +17,7 @@ use switchboard_dialects::Dialect;
 use switchboard_engine::{Engine, Follower};
 use switchboard_event::Id;
 use switchboard_store::StoreError;
+use tokio::sync::OwnedSemaphorePermit;
 
 pub use budget::HeldPart;
 pub use head::Head;
@@ -44,6 +45,11 @@ pub struct Feeds {
 }
 
 impl Feeds {
+    /// Waits until the log may be read, see [`Self::open`].
+    pub async fn read_permit(&self) -> Option<OwnedSemaphorePermit> {
+        self.budget.read_permit().await
+    }
+
     /// A reader of a session.
     ///
     /// # Errors

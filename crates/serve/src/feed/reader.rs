@@ -88,7 +88,7 @@ impl Reader {
         self.budget.hold(part)
     }
 
-    /// Goes back to behind so many messages of the session, since those that follow could not be held until they were
+    /// Goes back to behind the first `messages` messages of the session, since those that follow could not be held until they were
     /// sent.
     pub async fn rewind(&mut self, messages: u64) {
         if let Way::Reading(reading) = &mut self.way

@@ -31,7 +31,7 @@ pub struct Rules {
     pub token: Option<Token>,
     /// Names that we answer to beside our own addresses, with or without a port.
     pub hosts: Vec<String>,
-    /// RequestOrigins whose pages may ask beside our own.
+    /// Origins whose pages may ask, besides our own.
     pub origins: Vec<String>,
     /// How often a client may ask.
     pub rate: Rate,

@@ -119,3 +119,25 @@ async fn a_session_that_another_process_runs_is_followed() {
         assert_eq!(got, said(&rig, &id, dialect), "{}", dialect.name);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_goes_back_misses_nothing_and_repeats_nothing() {
+    let rig = Rig::new();
+    // While it runs, so that some go back from among the others, and once it has ended.
+    let id = rig.start("script", "sleep 0.1\nburst 6000\ntext done").await;
+    for dialect in DIALECTS {
+        let mut reader = rig.service.read(&id, dialect, Begin::Message(0)).await.unwrap();
+        let (mut got, mut steps) = (Vec::new(), 0);
+        while let Some(part) = reader.next().await.unwrap() {
+            steps += 1;
+            // Only some of every other part are sent, also of the messages of one event.
+            let sent = if steps % 2 == 0 { part.messages().len() } else { part.messages().len().div_ceil(3) };
+            let messages = part.messages().iter().take(sent);
+            got.extend(messages.map(|one| (one.json.clone(), one.is_last.then_some(one.seq))));
+            if sent < part.messages().len() {
+                reader.rewind(part.first_offset() + sent as u64).await;
+            }
+        }
+        assert!(got == said(&rig, &id, dialect), "{} messages of {}", got.len(), dialect.name);
+    }
+}

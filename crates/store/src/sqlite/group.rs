@@ -28,8 +28,8 @@ const MOMENT: Duration = Duration::from_millis(100);
 /// How often a full disk is looked at again.
 const FULL_DISK_CHECK: Duration = Duration::from_secs(1);
 
-/// The events with which a session ends may use the reserve up to so many bytes.
-const MAX_ENDING_BYTES: usize = 256 << 10;
+/// The largest batch of events that may use the reserve, when a session ends with it.
+const MAX_ENDING_BYTES: usize = 4 << 20;
 
 /// Something to write.
 pub(super) enum Work {
@@ -256,6 +256,7 @@ impl Desk {
         let outcomes = committed.unwrap_or_else(|error| vec![Err(error)]);
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             if matches!(outcome, Err(StoreError::Full)) {
+                self.reserve.mark_low();
                 // The write-ahead log has room again when it was moved.
                 self.checkpointer.wake();
             }

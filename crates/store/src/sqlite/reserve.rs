@@ -23,6 +23,9 @@ use crate::StoreError;
 const RESERVE_BYTES: u64 = 8 << 20;
 const FILE_SYSTEM_SHARE: u64 = 16;
 
+/// With less than this share of the reserve free besides it, the disk is full.
+const NEARLY_FULL_SHARE: u64 = 8;
+
 const NAME: &str = "reserve";
 
 /// The reserve of one data directory.
@@ -53,7 +56,7 @@ impl DiskReserve {
         fs::remove_file(&self.path).is_ok()
     }
 
-    /// Makes the file unless it is there. If there is no space for it, the disk is full.
+    /// Makes the file unless it is there. If there is no space for it, or next to none besides it, the disk is full.
     pub fn restore(&self) {
         let allocated = allocate(&self.path);
         if allocated.is_err() {
@@ -61,15 +64,16 @@ impl DiskReserve {
             drop(fs::remove_file(&self.path));
         }
         // Whatever else is in the way, the log can be written without a reserve.
-        let is_low = matches!(allocated, Err(Errno::NOSPC | Errno::DQUOT));
+        let is_low = matches!(allocated, Ok(true) | Err(Errno::NOSPC | Errno::DQUOT));
         self.is_low.store(is_low, Ordering::Relaxed);
     }
 }
 
-fn allocate(path: &Path) -> Result<(), Errno> {
+/// Returns whether there is next to no space besides the file.
+fn allocate(path: &Path) -> Result<bool, Errno> {
     let size = size(path)?;
     if fs::metadata(path).is_ok_and(|found| found.len() >= size) {
-        return Ok(());
+        return is_nearly_full(path, size);
     }
     let created = file::create(path).map_err(|error| match error {
         StoreError::Full => Errno::NOSPC,
@@ -78,9 +82,15 @@ fn allocate(path: &Path) -> Result<(), Errno> {
     let mut file = created?;
     match fallocate(&file, FallocateFlags::empty(), 0, size) {
         // Some file systems only know how to write.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(&mut file, size),
-        allocated => allocated,
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(&mut file, size)?,
+        allocated => allocated?,
     }
+    is_nearly_full(path, size)
+}
+
+fn is_nearly_full(path: &Path, size: u64) -> Result<bool, Errno> {
+    let found = statvfs(path.parent().unwrap_or(path))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize) < size / NEARLY_FULL_SHARE)
 }
 
 fn fill(file: &mut File, size: u64) -> Result<(), Errno> {

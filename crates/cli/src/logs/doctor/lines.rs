@@ -61,6 +61,6 @@ fn objects(checkup: &Checkup) -> Vec<Value> {
     let damaged = checkup
         .damaged
         .iter()
-        .map(|(session, events)| json!({ "type": "damaged", "session": session, "events": events }));
+        .map(|(session, events)| json!({ "type": "damaged", "session": session, "seqs": events }));
     homes.chain([index]).chain(versions).chain(troubles).chain(leaving).chain(damaged).collect()
 }
