@@ -6,7 +6,7 @@ use crate::rig::{Rig, text};
 
 /// A session that has ended, one event of which the disk has changed.
 async fn with_damage(rig: &Rig, seq: u64) -> String {
-    let id = rig.start("script", "say one\nsay two").await;
+    let id = rig.start("script", "text one\ntext two").await;
     rig.ended(&id).await;
     let log = rusqlite::Connection::open(rig.folder.path().join("data/log.db")).unwrap();
     let changed = log.execute(

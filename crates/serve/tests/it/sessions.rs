@@ -142,7 +142,7 @@ async fn a_deleted_session_is_gone_whether_it_ran_or_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_who_delete_a_session_one_is_told_that_it_did() {
     let rig = Rig::new();
-    for script in ["say done", "sleep 60"] {
+    for script in ["text done", "sleep 60"] {
         let id = rig.start("script", script).await;
         if script != "sleep 60" {
             rig.ended(&id).await;

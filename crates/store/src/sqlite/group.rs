@@ -221,6 +221,9 @@ impl Desk {
 
     /// One transaction, again with the space of the reserve if the disk is full and it is for something essential.
     fn commit_essential(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
+        if self.reserve.is_low() {
+            self.reserve.restore();
+        }
         let is_essential = jobs.first().is_some_and(|job| job.work.is_essential());
         match self.commit(jobs, most) {
             Err(StoreError::Full) if jobs.len() == 1 && is_essential && self.reserve.release() => self.commit(jobs, 0),
@@ -230,9 +233,6 @@ impl Desk {
 
     /// One transaction. `most` is how much may be written before no more jobs are taken from the queue.
     fn commit(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
-        if self.reserve.is_low() {
-            self.reserve.restore();
-        }
         let is_low = self.reserve.is_low();
         let transaction = file::begin(&self.connection)?;
         let mut scene = Scene::new(&transaction, &self.owners, self.owner);

@@ -12,7 +12,8 @@ fn altered_bytes_are_reported_and_the_rest_is_shown() {
     let (data, home) = (folder.path().join("data"), folder.path().join("home"));
     fs::create_dir(&home).unwrap();
     let (data, home) = (data.to_str().unwrap(), home.to_str().unwrap());
-    run(&["run", "script", "say first\nsay second-marker\nsay third", "--data", data], b"").ok();
+    let ran = run(&["run", "script", "text first\ntext second-marker\ntext third", "--data", data], b"");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let path = folder.path().join("data/log.db");
     let mut log = fs::read(&path).unwrap();
     let (marker, mut changed) = (b"second-marker", 0);
