@@ -46,7 +46,7 @@ async fn a_full_disk_stops_the_session_and_harms_nothing() {
     let rig = Rig::with(&Options { max_bytes: Some(1 << 20), ..Options::default() });
     let session = rig.start(rig.script("burst 100000")).await;
     let outcome = session.outcome().await;
-    assert!(outcome.unwritten.is_some_and(|why| why.contains("full")), "it must say why");
+    assert!(outcome.unwritten.is_some_and(|why| why.contains("no space left")), "it must say why");
     let seen = rest(&mut session.follow()).await;
     let row = rig.engine.log().session(session.id()).unwrap().unwrap();
     assert_eq!(seen.last().map(|event| event.seq), Some(row.head), "what was seen is what is there");

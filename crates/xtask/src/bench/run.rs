@@ -51,6 +51,9 @@ pub fn run(args: &Run) -> anyhow::Result<()> {
     bench.memory(args)
 }
 
+/// The flags of a confined session.
+const CONFINED: &[&str] = &["--sandbox", "workspace-write"];
+
 struct Bench {
     folder: PathBuf,
 }
@@ -59,7 +62,8 @@ impl Bench {
     fn delays(&self, args: &Run) -> anyhow::Result<()> {
         let flood = format!("flood {} {}", args.lines, args.rate);
         let direct = self.hear(self.fake("direct", &flood)?)?;
-        let through = self.hear(self.through("through", &flood)?)?;
+        let through = self.hear(self.through("through", &flood, &[])?)?;
+        let confined = self.hear(self.through("confined", &flood, CONFINED)?)?;
         let row = |name: &str, heard: &[Heard]| {
             let mut delays: Vec<u64> = heard.iter().map(|line| line.heard.saturating_sub(line.said)).collect();
             delays.sort_unstable();
@@ -69,28 +73,43 @@ impl Bench {
         say(&format!("{} lines a second, from the agent's write to our reader", args.rate));
         say(&table(
             &["", "lines", "p50 ms", "p99 ms", "p99.9 ms"],
-            &[row("a pipe", &direct), row("switchboard", &through)],
+            &[row("a pipe", &direct), row("switchboard", &through), row("in a sandbox", &confined)],
         ));
-        ensure!(through.len() == direct.len(), "{} lines of {} arrived", through.len(), direct.len());
+        for heard in [&through, &confined] {
+            ensure!(heard.len() == direct.len(), "{} lines of {} arrived", heard.len(), direct.len());
+        }
         Ok(())
     }
 
     fn starts(&self, args: &Run) -> anyhow::Result<()> {
-        let shortest = |command: &dyn Fn() -> anyhow::Result<Command>| -> anyhow::Result<u64> {
-            let mut best = u64::MAX;
-            for _ in 0..args.starts {
-                let began = now();
-                let heard = self.hear(command()?)?;
-                best = best.min(heard.first().context("the agent said nothing")?.said.saturating_sub(began));
-            }
-            Ok(best)
+        let once = |command: Command| -> anyhow::Result<u64> {
+            let began = now();
+            let heard = self.hear(command)?;
+            Ok(heard.first().context("the agent said nothing")?.said.saturating_sub(began))
         };
-        let direct = shortest(&|| self.fake("direct", "flood 1 1000"))?;
-        let through = shortest(&|| self.through("through", "flood 1 1000"))?;
+        let (mut direct, mut through, mut confined) = (Vec::new(), Vec::new(), Vec::new());
+        // In turn, so that what else the machine does weighs on all of them.
+        for _ in 0..args.starts {
+            direct.push(once(self.fake("direct", "flood 1 1000")?)?);
+            through.push(once(self.through("through", "flood 1 1000", &[])?)?);
+            confined.push(once(self.through("confined", "flood 1 1000", CONFINED)?)?);
+        }
+        [&mut direct, &mut through, &mut confined].into_iter().for_each(|times| times.sort_unstable());
+        let at =
+            |times: &[u64], middle: bool| times.get(if middle { times.len() / 2 } else { 0 }).copied().unwrap_or(0);
+        let row = |name: &str, of: &dyn Fn(bool) -> u64| vec![name.to_owned(), micros(of(false)), micros(of(true))];
+        let added = |more: &[u64], less: &[u64], middle| at(more, middle).saturating_sub(at(less, middle));
         say("from the start of the program to the agent's first word");
-        let row = |name: &str, time: u64| vec![name.to_owned(), String::new(), micros(time)];
-        let added = row("added", through.saturating_sub(direct));
-        say(&table(&["", "", "ms"], &[row("the agent alone", direct), row("switchboard", through), added]));
+        say(&table(
+            &["", "least ms", "median ms"],
+            &[
+                row("the agent alone", &|middle| at(&direct, middle)),
+                row("switchboard", &|middle| at(&through, middle)),
+                row("in a sandbox", &|middle| at(&confined, middle)),
+                row("added by switchboard", &|middle| added(&through, &direct, middle)),
+                row("added by the sandbox", &|middle| added(&confined, &through, middle)),
+            ],
+        ));
         Ok(())
     }
 
@@ -111,12 +130,15 @@ impl Bench {
         Ok(program(built("switchboard-testkit"), &["fake", &script.to_string_lossy()]))
     }
 
-    /// The fake below Switchboard.
-    fn through(&self, name: &str, steps: &str) -> anyhow::Result<Command> {
+    /// The fake below Switchboard, in a workspace with a repository.
+    fn through(&self, name: &str, steps: &str, flags: &[&str]) -> anyhow::Result<Command> {
         let script = self.script(name, &format!("speak acp\nopen\n{steps}\ndone\nwait"))?;
         let fake = format!("{} fake {}", built("switchboard-testkit").display(), script.display());
         let mut command = program(built("switchboard"), &["run", "acp", "go", "--json", "--command", &fake]);
-        command.arg("--data").arg(self.folder.join("data"));
+        let workspace = self.folder.join("workspace");
+        fs::create_dir_all(workspace.join(".git/hooks"))?;
+        fs::write(workspace.join(".git/config"), "[core]\n")?;
+        command.arg("--data").arg(self.folder.join("data")).arg("--cwd").arg(workspace).args(flags);
         Ok(command)
     }
 

@@ -29,7 +29,8 @@ fn quoted(document: &File) -> Vec<String> {
 fn path(quoted: &str) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "._-/<>*:".contains(c);
     let (first, _) = quoted.split_once('/')?;
-    if !quoted.chars().all(plain) || first.is_empty() || !repository().join(first).is_dir() {
+    // Documents speak of users' repositories, not of this one.
+    if first == ".git" || !quoted.chars().all(plain) || first.is_empty() || !repository().join(first).is_dir() {
         return None;
     }
     let open = |part: &&str| part.contains(['<', '*']) || !part.is_empty() && part.chars().all(char::is_uppercase);
