@@ -196,9 +196,10 @@ impl Reader {
     }
 
     fn separate(&mut self) {
-        if let Way::Together(alone) = std::mem::replace(&mut self.way, Way::Over) {
-            self.way = Way::Alone(alone);
-        }
+        self.way = match std::mem::replace(&mut self.way, Way::Over) {
+            Way::Together(alone) => Way::Alone(alone),
+            way => way,
+        };
     }
 
     /// A step by itself.

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use crate::rig::{Rig, text};
 
-/// A session that has ended, one event of which the disk has changed.
-async fn with_damage(rig: &Rig, seq: u64) -> String {
+/// A session that has ended, one event of which the disk has changed, and a server that has nothing of it in memory.
+async fn with_damage(seq: u64) -> (Rig, String) {
+    let rig = Rig::new();
     let id = rig.start("script", "text one\ntext two").await;
     rig.ended(&id).await;
     let log = rusqlite::Connection::open(rig.folder.path().join("data/log.db")).unwrap();
@@ -14,13 +15,12 @@ async fn with_damage(rig: &Rig, seq: u64) -> String {
         [seq],
     );
     assert_eq!(changed, Ok(1));
-    id
+    (rig.beside(), id)
 }
 
 #[tokio::test]
 async fn a_damaged_event_is_named_and_the_rest_can_be_read() {
-    let rig = Rig::new();
-    let id = with_damage(&rig, 2).await;
+    let (rig, id) = with_damage(2).await;
     let first = rig.get(&format!("/api/sessions/{id}/events?dialect=events&limit=1")).await;
     assert_eq!(first.status, 200, "{first:?}");
     let answer = rig.get(&format!("/api/sessions/{id}/events?dialect=events&after=1")).await;
@@ -35,8 +35,7 @@ async fn a_damaged_event_is_named_and_the_rest_can_be_read() {
 
 #[tokio::test]
 async fn exports_leave_damaged_events_out_and_say_so() {
-    let rig = Rig::new();
-    let id = with_damage(&rig, 2).await;
+    let (rig, id) = with_damage(2).await;
     let events = text(&rig.service, &format!("/api/page/sessions/{id}/export?format=jsonl")).await;
     assert!(events.contains("{\"damagedEvent\":2}\n") && events.contains("\"seq\":3"), "{events}");
     let story = text(&rig.service, &format!("/api/page/sessions/{id}/export?format=markdown")).await;

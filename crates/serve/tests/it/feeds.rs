@@ -138,6 +138,7 @@ async fn a_reader_that_goes_back_misses_nothing_and_repeats_nothing() {
                 reader.rewind(part.first_offset() + sent as u64).await;
             }
         }
-        assert!(got == said(&rig, &id, dialect), "{} messages of {}", got.len(), dialect.name);
+        let said = said(&rig, &id, dialect);
+        assert!(got == said, "{}: {} of {} messages", dialect.name, got.len(), said.len());
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use rusqlite::{Connection, hooks::Wal};
 
-use super::file;
+use super::{file, reserve::DiskReserve};
 use crate::StoreError;
 
 /// The write-ahead log is moved when nothing was written for a moment, or when it has grown by so many pages (64 MB).
@@ -32,13 +32,16 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub fn start(path: &Path) -> Result<Self, StoreError> {
+    pub fn start(path: &Path, reserve: DiskReserve) -> Result<Self, StoreError> {
         let connection = file::checkpointer(path)?;
         let (bell, rings) = sync_channel::<()>(1);
         let gives_back = Arc::new(AtomicBool::new(false));
         let (wanted, file) = (gives_back.clone(), path.to_owned());
         let work = move || {
             while rings.recv().is_ok() {
+                if matches!(file::can_move_wal(&connection, &reserve), Ok(false)) {
+                    continue;
+                }
                 if wanted.swap(false, Ordering::Relaxed) {
                     // What can't be given back now can be used again all the same.
                     drop(file::give_back(&file));

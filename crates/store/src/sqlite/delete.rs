@@ -20,9 +20,11 @@ const PORTION: u64 = 1 << 20;
 /// So many pages of the file are given back at a time.
 const PAGES: i64 = 512;
 
-/// The same on a full disk, where what is written must fit into the reserve until it is moved into the file.
-const SMALL_PORTION: u64 = 32 << 10;
-const FEW_PAGES: i64 = 16;
+/// The same on a full disk, where what is written must fit into the reserve until it is moved into the file. A page that
+/// becomes free is not written, so few large portions take less space than many small ones; a page that is moved to
+/// shorten the file is.
+const FULL_DISK_PORTION: u64 = 8 << 20;
+const FULL_DISK_PAGES: i64 = 64;
 
 /// How much is removed by one transaction.
 #[derive(Clone, Copy)]
@@ -88,7 +90,7 @@ impl Sweeper {
 fn remove(connection: &Connection, session: u64, reserve: &DiskReserve) -> Result<bool, StoreError> {
     let is_low = reserve.is_low();
     let portion = match is_low {
-        true => Portion { bytes: SMALL_PORTION, pages: FEW_PAGES },
+        true => Portion { bytes: FULL_DISK_PORTION, pages: FULL_DISK_PAGES },
         false => Portion { bytes: PORTION, pages: PAGES },
     };
     let transaction = file::begin(connection)?;
@@ -99,7 +101,7 @@ fn remove(connection: &Connection, session: u64, reserve: &DiskReserve) -> Resul
     }
     let given_back = vacuum(&transaction, portion)?;
     transaction.commit()?;
-    if is_low {
+    if is_low && file::can_move_wal(connection, reserve)? {
         // The write-ahead log begins anew once all of it was moved.
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }

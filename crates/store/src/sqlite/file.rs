@@ -169,6 +169,15 @@ pub(super) fn give_back(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The write-ahead log can be moved: to move it makes the file longer, and must not take the space that is left to
+/// delete something.
+pub(super) fn can_move_wal(connection: &Connection, reserve: &DiskReserve) -> Result<bool, StoreError> {
+    let pages: u64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    let length = connection.path().and_then(|path| fs::metadata(path).ok()).map_or(0, |found| found.len());
+    let growth = (pages * PAGE).saturating_sub(length);
+    Ok(growth == 0 || reserve.has_space_for(growth))
+}
+
 /// Begins to write. Another process may have changed the format since the log was opened.
 pub(super) fn begin(connection: &Connection) -> Result<Transaction<'_>, StoreError> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;

@@ -122,7 +122,7 @@ impl Writer {
         reserve: DiskReserve,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = channel();
-        let checkpointer = Checkpointer::start(path)?;
+        let checkpointer = Checkpointer::start(path, reserve.clone())?;
         checkpointer.watch(&mut connection)?;
         let sweeper = Sweeper::new(&connection)?;
         let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer, reserve, unmoved: true };

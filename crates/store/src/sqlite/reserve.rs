@@ -50,6 +50,11 @@ impl DiskReserve {
         self.is_low.store(true, Ordering::Relaxed);
     }
 
+    /// There is space for more besides the reserve. If that can't be told, there is.
+    pub fn has_space_for(&self, bytes: u64) -> bool {
+        free_space(&self.path).is_none_or(|free| free > bytes)
+    }
+
     /// Gives the space back to the disk. Returns whether there was any.
     pub fn release(&self) -> bool {
         self.mark_low();
@@ -89,8 +94,12 @@ fn allocate(path: &Path) -> Result<bool, Errno> {
 }
 
 fn is_nearly_full(path: &Path, size: u64) -> Result<bool, Errno> {
-    let found = statvfs(path.parent().unwrap_or(path))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize) < size / NEARLY_FULL_SHARE)
+    Ok(free_space(path).ok_or(Errno::IO)? < size / NEARLY_FULL_SHARE)
+}
+
+fn free_space(path: &Path) -> Option<u64> {
+    let found = statvfs(path.parent().unwrap_or(path)).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 fn fill(file: &mut File, size: u64) -> Result<(), Errno> {

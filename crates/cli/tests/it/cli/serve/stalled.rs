@@ -16,7 +16,7 @@ use switchboard_store::{Batch, Chunk, Log as _, NewSession, Options, Owner, Proc
 use super::rig::Served;
 
 const EVENTS: u64 = 50_000;
-const CLIENTS: usize = 80;
+const CLIENTS: usize = 100;
 const DIALECTS: [&str; 3] = ["events", "trace", "unified"];
 
 /// What all of them together may take, in kilobytes. Without a common budget it was more than 200 MB.
