@@ -27,8 +27,9 @@ fn value(value: &Value) -> String {
 
 /// A text. An empty one is quoted, which tells it from nothing.
 fn field(text: &str) -> String {
+    let is_trimmed = text.trim() == text;
     let text = inert(text);
-    let plain = !text.is_empty() && !text.contains(['"', ',', '\r', '\n']) && text.trim() == text;
+    let plain = !text.is_empty() && !text.contains(['"', ',', '\r', '\n']) && is_trimmed;
     if plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 

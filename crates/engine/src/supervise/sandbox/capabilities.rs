@@ -10,8 +10,13 @@ use rustix::{
     },
 };
 
-/// Capabilities that mounting and dropping the others needs.
-const SETUP: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SETPCAP);
+/// Capabilities that mounting and dropping the others needs. Layers over directories (overlayfs) work in a directory that
+/// has no rights at all, with the capabilities of the process that mounted them.
+const SETUP: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::SETPCAP)
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::CHOWN);
 
 /// Keeps the capabilities for setting up a sandbox in the next program of this process, whatever its user is.
 pub fn keep_for_setup() -> io::Result<()> {
