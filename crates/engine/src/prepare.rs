@@ -98,7 +98,9 @@ impl Prepared {
             private.write(path, text).map_err(|cause| StartError::Files { path: path.clone(), cause })?;
         }
         for (from, to) in &self.launch.copies {
-            let own: Vec<_> = self.launch.writable.iter().cloned().chain([private.path().to_owned()]).collect();
+            let state = self.launch.state.iter().map(|state| state.path.clone());
+            let own: Vec<_> =
+                self.launch.writable.iter().cloned().chain(state).chain([private.path().to_owned()]).collect();
             copy_file_beneath(&own, from, to).map_err(|cause| StartError::Files { path: to.clone(), cause })?;
         }
         let mut env = machine.env.clone();
