@@ -231,6 +231,8 @@ export interface SessionConfig {
   };
   /** Folders that may be written beside the workspace, where only the workspace may be. */
   writableRoots?: string[];
+  /** Protected paths that a confined agent may write all the same: absolute, or relative to the working directory. */
+  writablePaths?: string[];
   /** Whether what the agent runs may use the network. */
   networkAccess?: boolean;
 }

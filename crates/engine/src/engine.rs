@@ -10,7 +10,7 @@ use std::{
 use futures_util::future::join_all;
 
 use switchboard_agents::{Agent, Input, Options, Prompt, Start, Translator, agent};
-use switchboard_event::{ErrorCode, Fault, Id, Level, Notice, SessionConfig, Topic, Usage};
+use switchboard_event::{ErrorCode, Fault, Id, Notice, SessionConfig, Usage};
 use switchboard_store::{Log, NewSession, Process, Run, StoreError};
 use tokio::sync::{mpsc, watch};
 
@@ -25,10 +25,7 @@ use crate::{
     prepare::{Prepared, check_abilities},
     recover,
     rooms::{Reserved, Rooms},
-    session::{
-        Actor, Journal, Link, Parts, Private, Session,
-        sandbox_notices::{self, SessionSandbox},
-    },
+    session::{Actor, Journal, Link, Parts, Private, Session},
     supervise::{self, Running, Spec},
 };
 
@@ -236,26 +233,15 @@ impl Engine {
         let head = Head::new(id.clone(), seen, self.rooms.room.clone());
         let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
         let number = continued.as_ref().map_or(1, |past| past.runs + 1);
-        let run = running.map(|running| {
-            running.sandbox.iter().for_each(|report| prepared.note_sandbox(report));
-            let run = self.record_of(number, &running);
-            link.attach(running);
-            run
-        });
+        let run = running.map(|running| self.attach(running, number, &mut prepared, &mut link));
         journal.change().run.clone_from(&run);
         journal.change().config = continued.as_ref().map(|_| request.config.clone());
-        if let Input::Text(text) = &prepared.launch.input {
-            link.send_text(text);
-            link.close_input();
-        }
         let (orders, ordered) = mpsc::channel(16);
         let (outcome, ended) = watch::channel(None);
         let (ready, is_ready) = watch::channel(false);
         let translator = self.translator(agent, &request, continued.as_ref(), used.clone(), &id, &prepared);
-        let mode = request.config.sandbox_mode.unwrap_or_default();
-        let confined = prepared.sandbox.as_ref().map(|report| sandbox_notices::confined(mode, report));
-        let (writable, started) = (std::mem::take(&mut prepared.workspace), (machine.now)());
-        let sandbox = confined.is_some().then_some(SessionSandbox { workspace: writable, started, refusals: 0 });
+        let notices = prepared.notices(request.config.sandbox_mode.unwrap_or_default());
+        let sandbox = prepared.session_sandbox((machine.now)());
         let actor = Actor::new(Parts {
             agent,
             config: request.config,
@@ -279,23 +265,23 @@ impl Engine {
             mask: prepared.mask,
             sandbox,
         });
-        let session = Session {
-            id,
-            agent,
-            seen,
-            head,
-            log: self.log.clone(),
-            orders,
-            outcome: ended,
-            ready: is_ready,
-            sandbox: prepared.sandbox.map(Arc::new),
-        };
+        let (log, sandbox) = (self.log.clone(), prepared.sandbox.map(Arc::new));
+        let session = Session { id, agent, seen, head, log, orders, outcome: ended, ready: is_ready, sandbox };
         self.rooms.enter(session.clone());
-        let remarks = prepared.remarks.into_iter();
-        let remarks = remarks.map(|text| Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
-        let notices = confined.into_iter().chain(remarks).collect();
         tokio::spawn(perform(self.clone(), session.clone(), actor, request.prompt, notices));
         Ok(session)
+    }
+
+    /// Links a process to its session, and gives it its input.
+    fn attach(&self, running: Running, number: u32, prepared: &mut Prepared, link: &mut Link) -> Run {
+        running.sandbox.iter().for_each(|report| prepared.note_sandbox(report));
+        let run = self.record_of(number, &running);
+        link.attach(running);
+        if let Input::Text(text) = &prepared.launch.input {
+            link.send_text(text);
+            link.close_input();
+        }
+        run
     }
 
     /// The processes of a run, so that they are found again should we be killed.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use switchboard_agents::{Agent, Input, Launch, Order, Prompt, Resume, Unsupported, source};
-use switchboard_event::{Id, SandboxMode};
+use switchboard_event::{Id, Level, Notice, SandboxMode, Timestamp, Topic};
 
 use crate::{
     Machine, StartError, StartRequest,
@@ -15,7 +15,10 @@ use crate::{
     mask::{Mask, secrets_of},
     past::Past,
     paths::{WorkingDirectory, copy_file_beneath},
-    session::Private,
+    session::{
+        Private,
+        sandbox_notices::{self, SessionSandbox},
+    },
     supervise::{self, Confinement, Spec},
 };
 
@@ -149,6 +152,20 @@ impl Prepared {
         };
         self.workspace = order.workspace();
         order.confinement()
+    }
+
+    /// What the session says before anything else.
+    pub fn notices(&mut self, mode: SandboxMode) -> Vec<Notice> {
+        let confined = self.sandbox.as_ref().map(|report| sandbox_notices::confined(mode, report));
+        let remarks = std::mem::take(&mut self.remarks).into_iter();
+        let remarks = remarks.map(|text| Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+        confined.into_iter().chain(remarks).collect()
+    }
+
+    /// The sandbox of a confined session, for what is reported about it.
+    pub fn session_sandbox(&mut self, started: Timestamp) -> Option<SessionSandbox> {
+        let workspace = std::mem::take(&mut self.workspace);
+        self.sandbox.is_some().then_some(SessionSandbox { workspace, started, refusals: 0 })
     }
 
     /// Adds a remark about each feature that the sandbox lacks.

@@ -88,6 +88,6 @@ mod tests {
         let path = directory.path().canonicalize().unwrap();
         let _listener = UnixListener::bind(path.join("socket")).unwrap();
         assert!(to_hide(&[]).contains(&path.join("socket")));
-        assert!(!to_hide(&[path.clone()]).contains(&path.join("socket")));
+        assert!(!to_hide(std::slice::from_ref(&path)).contains(&path.join("socket")));
     }
 }

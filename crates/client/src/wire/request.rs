@@ -86,6 +86,7 @@ impl From<String> for PromptRequest {
 
 /// Something that is wanted of a session.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "an order is made for each request and not kept")]
 pub enum Order {
     /// Work on this. An ended session is resumed.
     Prompt(PromptRequest),

@@ -38,7 +38,7 @@ pub fn before_the_start(trial: &Trial<'_>) -> anyhow::Result<()> {
         refused(&run, &[(&variable, Some(&named))], 3, &["0.0.1 is too old", "hint: update it with", install])?;
     }
     refused(&[&run[..], &["--cwd", "/nowhere/at-all"]].concat(), &[], 2, &["/nowhere/at-all"])?;
-    refused(&[&run[..], &["--cwd", &named]].concat(), &[], 2, &["not a folder"])
+    refused(&[&run[..], &["--cwd", &named]].concat(), &[], 2, &["Not a directory"])
 }
 
 fn says_all(ended: &Ended, says: &[&str]) -> anyhow::Result<()> {

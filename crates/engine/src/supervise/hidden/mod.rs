@@ -29,7 +29,7 @@ pub const NOTHING: &str = "__nothing";
 pub fn hidden_mode(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let mode = args.next()?;
     match mode.to_str()? {
-        SUPERVISE => Some(supervisor::run(args.next().unwrap_or_default(), args.next().is_some())),
+        SUPERVISE => Some(supervisor::run(&args.next().unwrap_or_default(), args.next().is_some())),
         INIT => Some(init::run()),
         EXEC => Some(exec::run(args.next()?.to_str()?.parse().ok()?, args.next())),
         NOTHING => Some(ExitCode::SUCCESS),

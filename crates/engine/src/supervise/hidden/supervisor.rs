@@ -2,7 +2,7 @@
 //! hears us on its standard input, and waits in `poll` otherwise.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs::File,
     io::{self, Read as _, Write as _},
     os::{
@@ -45,8 +45,8 @@ const ROUNDS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Supervises one agent to its end.
-pub fn run(session: OsString, is_confined: bool) -> ExitCode {
-    match Supervisor::start(&session, is_confined) {
+pub fn run(session: &OsStr, is_confined: bool) -> ExitCode {
+    match Supervisor::start(session, is_confined) {
         Ok(mut supervisor) => {
             supervisor.watch();
             supervisor.bury();
