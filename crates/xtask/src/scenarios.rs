@@ -22,7 +22,7 @@ impl Scenarios {
         Self { only: String::new(), jobs }
     }
 
-    /// Those with something in their name, so many at a time.
+    /// Those whose name contains a text, `jobs` at a time.
     pub fn only(name: &str, jobs: usize) -> Self {
         Self { only: name.to_owned(), jobs }
     }

@@ -18,7 +18,7 @@ const EDITS: [&str; 2] = ["write_file", "replace"];
 const WEB: [&str; 2] = ["web_fetch", "google_web_search"];
 
 /// The rules of a session; empty where the built-in ones do. Where a person can be asked, edits are not allowed here but
-/// when they are asked for: protected files are told from others then.
+/// when they are asked for, which is when protected files are recognized.
 pub fn rules(config: &SessionConfig, one_shot: bool) -> String {
     let mut rules = Rules::default();
     let all = config.approval_mode == Some(ApprovalMode::AutoAll);

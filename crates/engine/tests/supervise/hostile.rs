@@ -6,7 +6,7 @@ use std::{
     os::{
         linux::net::SocketAddrExt as _,
         unix::{
-            fs::PermissionsExt as _,
+            fs::{PermissionsExt as _, chown},
             net::{SocketAddr, UnixListener},
         },
     },
@@ -19,7 +19,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::stage::{FAKE, Folder, session};
 
 /// An ordinary user that every system has.
-const NOBODY: &str = "65534";
+const ORDINARY_USER_ID: &str = "65534";
 
 /// A place that ordinary users can work in, and their own copy of the fake agent: they may not enter the build directory.
 struct Lab {
@@ -64,23 +64,33 @@ impl Lab {
 #[derive(Clone, Copy, Debug)]
 enum User {
     Current,
-    Nobody,
+    Ordinary,
 }
 
 impl User {
     /// The users that tests can run as: only root can become another.
     fn all() -> Vec<Self> {
         let is_root = rustix::process::geteuid().is_root();
-        [Self::Current].into_iter().chain(is_root.then_some(Self::Nobody)).collect()
+        [Self::Current].into_iter().chain(is_root.then_some(Self::Ordinary)).collect()
+    }
+
+    /// Makes a file the user's own.
+    fn own(self, path: &Path) {
+        if matches!(self, Self::Ordinary) {
+            let id = ORDINARY_USER_ID.parse().ok();
+            chown(path, id, id).unwrap();
+        }
     }
 
     #[expect(clippy::disallowed_methods, reason = "the holder is started as another user")]
     fn command(self, program: &Path) -> Command {
         match self {
             Self::Current => Command::new(program),
-            Self::Nobody => {
+            Self::Ordinary => {
                 let mut command = Command::new("setpriv");
-                command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"]).arg(program);
+                command
+                    .args(["--reuid", ORDINARY_USER_ID, "--regid", ORDINARY_USER_ID, "--clear-groups", "--"])
+                    .arg(program);
                 command
             }
         }
@@ -270,6 +280,10 @@ fn hidden_paths_appear_empty_and_views_keep_what_they_should() {
         }
         fs::create_dir(state.join("sessions")).unwrap();
         fs::set_permissions(state.join("sessions"), fs::Permissions::from_mode(0o777)).unwrap();
+        // A layer can only take files of the user over.
+        for path in ["", "settings.json", "login", "sessions"].map(|name| state.join(name)) {
+            user.own(&path);
+        }
         let view = format!("v={}:sessions,login", state.display());
         let settings = [setting("w", &workspace), setting("x", &secrets), setting("x", &token), view];
         let script = format!(

@@ -35,7 +35,7 @@ pub fn drop_all() -> io::Result<()> {
         let Some(capability) = CapabilitySet::from_bits(1 << number) else { continue };
         match remove_capability_from_bounding_set(capability) {
             Ok(()) => {}
-            // The kernel does not know so many.
+            // Past the last capability that this kernel has.
             Err(Errno::INVAL) => break,
             // Without privileges there is nothing to give up: no program gains any once `no_new_privs` is set.
             Err(Errno::PERM) if capabilities(None)?.permitted.is_empty() => break,
