@@ -50,6 +50,7 @@ impl Checkpointer {
                 // If somebody is in the way, what is left is moved the next time.
                 drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
             }
+            file::prepare_to_close(&connection, &reserve);
         };
         let thread = thread::Builder::new().name("checkpoint".to_owned()).spawn(work).map_err(file::at(path))?;
         Ok(Self { bell: Some(Arc::new(bell)), gives_back, thread: Some(thread) })

@@ -178,6 +178,13 @@ pub(super) fn can_move_wal(connection: &Connection, reserve: &DiskReserve) -> Re
     Ok(growth == 0 || reserve.has_space_for(growth))
 }
 
+/// Leaves the write-ahead log as it is when the connection closes, if there is no space to move it.
+pub(super) fn prepare_to_close(connection: &Connection, reserve: &DiskReserve) {
+    if matches!(can_move_wal(connection, reserve), Ok(false)) {
+        drop(connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
+    }
+}
+
 /// Begins to write. Another process may have changed the format since the log was opened.
 pub(super) fn begin(connection: &Connection) -> Result<Transaction<'_>, StoreError> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -202,6 +209,8 @@ fn patient(connection: &mut Connection) -> Result<(), StoreError> {
 fn tune(connection: &Connection, options: &Options) -> Result<(), StoreError> {
     // Or a query is planned anew for every value that is given to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // The checkpointer decides when the write-ahead log is moved.
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", if options.durable { "FULL" } else { "NORMAL" })?;
     connection.pragma_update(None, "journal_size_limit", u64::from(BACKSTOP.unsigned_abs()) * PAGE)?;
     if let Some(bytes) = options.max_bytes {

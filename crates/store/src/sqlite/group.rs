@@ -168,6 +168,10 @@ impl Desk {
             // Also under load: what was deleted must go some day.
             self.sweep();
         }
+        if self.reserve.is_low() {
+            self.reserve.restore();
+        }
+        file::prepare_to_close(&self.connection, &self.reserve);
     }
 
     fn sweep(&mut self) {

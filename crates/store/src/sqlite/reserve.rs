@@ -26,6 +26,9 @@ const FILE_SYSTEM_SHARE: u64 = 16;
 /// With less than this share of the reserve free besides it, the disk is full.
 const NEARLY_FULL_SHARE: u64 = 8;
 
+/// How often the size is halved where there is not enough space.
+const ATTEMPTS: u32 = 5;
+
 const NAME: &str = "reserve";
 
 /// The reserve of one data directory.
@@ -61,25 +64,30 @@ impl DiskReserve {
         fs::remove_file(&self.path).is_ok()
     }
 
-    /// Makes the file unless it is there. If there is no space for it, or next to none besides it, the disk is full.
+    /// Makes the file unless it is there, as large as it can be. If it is smaller than it should be, or there is next to
+    /// no space besides it, the disk is full.
     pub fn restore(&self) {
-        let allocated = allocate(&self.path);
-        if allocated.is_err() {
-            // Half a reserve would only take the space that others need.
-            drop(fs::remove_file(&self.path));
-        }
         // Whatever else is in the way, the log can be written without a reserve.
-        let is_low = matches!(allocated, Ok(true) | Err(Errno::NOSPC | Errno::DQUOT));
+        let is_low = allocate(&self.path).is_ok_and(|is_whole| !is_whole);
         self.is_low.store(is_low, Ordering::Relaxed);
     }
 }
 
-/// Returns whether there is next to no space besides the file.
+/// Makes the file, or makes it larger. Returns whether that is all that it should be.
 fn allocate(path: &Path) -> Result<bool, Errno> {
-    let size = size(path)?;
-    if fs::metadata(path).is_ok_and(|found| found.len() >= size) {
-        return is_nearly_full(path, size);
+    let wanted = wanted_size(path)?;
+    let found = fs::metadata(path).map_or(0, |found| found.len());
+    // What is left of a reserve that was used is kept from others, too.
+    let sizes = (0..ATTEMPTS).map(|halved| wanted >> halved).take_while(|size| *size > found);
+    let reached = sizes.map(|size| extend(path, size).map(|()| size)).find(|reached| *reached != Err(Errno::NOSPC));
+    let reached = reached.transpose()?.unwrap_or(found);
+    if reached == 0 {
+        drop(fs::remove_file(path));
     }
+    Ok(reached >= wanted && free_space(path).is_none_or(|free| free >= wanted / NEARLY_FULL_SHARE))
+}
+
+fn extend(path: &Path, size: u64) -> Result<(), Errno> {
     let created = file::create(path).map_err(|error| match error {
         StoreError::Full => Errno::NOSPC,
         _ => Errno::IO,
@@ -87,14 +95,10 @@ fn allocate(path: &Path) -> Result<bool, Errno> {
     let mut file = created?;
     match fallocate(&file, FallocateFlags::empty(), 0, size) {
         // Some file systems only know how to write.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(&mut file, size)?,
-        allocated => allocated?,
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(&mut file, size),
+        Err(Errno::DQUOT) => Err(Errno::NOSPC),
+        extended => extended,
     }
-    is_nearly_full(path, size)
-}
-
-fn is_nearly_full(path: &Path, size: u64) -> Result<bool, Errno> {
-    Ok(free_space(path).ok_or(Errno::IO)? < size / NEARLY_FULL_SHARE)
 }
 
 fn free_space(path: &Path) -> Option<u64> {
@@ -110,7 +114,7 @@ fn fill(file: &mut File, size: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-fn size(path: &Path) -> Result<u64, Errno> {
+fn wanted_size(path: &Path) -> Result<u64, Errno> {
     let found = statvfs(path.parent().unwrap_or(path))?;
     let total = found.f_blocks.saturating_mul(found.f_frsize);
     Ok(RESERVE_BYTES.min(total / FILE_SYSTEM_SHARE))
