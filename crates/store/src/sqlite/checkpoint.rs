@@ -39,7 +39,12 @@ impl Checkpointer {
         let (wanted, file) = (gives_back.clone(), path.to_owned());
         let work = move || {
             while rings.recv().is_ok() {
-                if matches!(file::can_move_wal(&connection, &reserve), Ok(false)) {
+                if file::wal_growth(&connection).is_ok_and(|growth| !reserve.has_space_for(growth)) {
+                    // To move it takes space, and gives back more.
+                    if file::wal_growth(&connection).is_ok_and(|growth| reserve.lend(growth)) {
+                        drop(file::give_back(&file));
+                        reserve.restore();
+                    }
                     continue;
                 }
                 if wanted.swap(false, Ordering::Relaxed) {

@@ -21,10 +21,9 @@ const PORTION: u64 = 1 << 20;
 const PAGES: i64 = 512;
 
 /// The same on a full disk, where what is written must fit into the reserve until it is moved into the file. A page that
-/// becomes free is not written, so few large portions take less space than many small ones; a page that is moved to
-/// shorten the file is.
-const FULL_DISK_PORTION: u64 = 8 << 20;
-const FULL_DISK_PAGES: i64 = 64;
+/// becomes free is not written if the same transaction gives it back: so as many are given back as a portion has.
+const FULL_DISK_PORTION: u64 = 512 << 10;
+const FULL_DISK_PAGES: i64 = 1024;
 
 /// How much is removed by one transaction.
 #[derive(Clone, Copy)]
@@ -101,19 +100,20 @@ fn remove(connection: &Connection, session: u64, reserve: &DiskReserve) -> Resul
     }
     let given_back = vacuum(&transaction, portion)?;
     transaction.commit()?;
-    if is_low && file::can_move_wal(connection, reserve)? {
+    if is_low && reserve.has_space_for(file::wal_growth(connection)?) {
         // The write-ahead log begins anew once all of it was moved.
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }
     Ok(was_all && given_back == 0)
 }
 
-/// Removes some events. Says whether there were any.
+/// Removes some events, the last ones first: their pages are most often the last of the file, which then becomes shorter
+/// without moving any. Says whether there were any.
 fn remove_events(connection: &Connection, session: u64, portion: Portion) -> Result<bool, StoreError> {
-    let places = "SELECT place, octet_length(body) FROM events WHERE place BETWEEN ?1 AND ?2 ORDER BY place";
+    let places = "SELECT place, octet_length(body) FROM events WHERE place BETWEEN ?1 AND ?2 ORDER BY place DESC";
     let all = (Place { number: session, seq: 0 }, Place { number: session, seq: SEQ });
-    let Some(last) = last_of_portion(connection, places, all, portion)? else { return Ok(false) };
-    connection.prepare_cached("DELETE FROM events WHERE place BETWEEN ?1 AND ?2")?.execute((all.0, last))?;
+    let Some(first) = last_of_portion(connection, places, all, portion)? else { return Ok(false) };
+    connection.prepare_cached("DELETE FROM events WHERE place BETWEEN ?1 AND ?2")?.execute((first, all.1))?;
     Ok(true)
 }
 

@@ -169,18 +169,16 @@ pub(super) fn give_back(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The write-ahead log can be moved: to move it makes the file longer, and must not take the space that is left to
-/// delete something.
-pub(super) fn can_move_wal(connection: &Connection, reserve: &DiskReserve) -> Result<bool, StoreError> {
+/// By how many bytes the file becomes longer when the write-ahead log is moved into it.
+pub(super) fn wal_growth(connection: &Connection) -> Result<u64, StoreError> {
     let pages: u64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     let length = connection.path().and_then(|path| fs::metadata(path).ok()).map_or(0, |found| found.len());
-    let growth = (pages * PAGE).saturating_sub(length);
-    Ok(growth == 0 || reserve.has_space_for(growth))
+    Ok((pages * PAGE).saturating_sub(length))
 }
 
 /// Leaves the write-ahead log as it is when the connection closes, if there is no space to move it.
 pub(super) fn prepare_to_close(connection: &Connection, reserve: &DiskReserve) {
-    if matches!(can_move_wal(connection, reserve), Ok(false)) {
+    if wal_growth(connection).is_ok_and(|growth| !reserve.has_space_for(growth)) {
         drop(connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
     }
 }

@@ -189,6 +189,7 @@ impl Desk {
         }
         while self.reserve.is_low() {
             self.reserve.restore();
+            self.checkpointer.give_back();
             match self.jobs.recv_timeout(FULL_DISK_CHECK) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,

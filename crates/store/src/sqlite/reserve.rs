@@ -55,7 +55,13 @@ impl DiskReserve {
 
     /// There is space for more besides the reserve. If that can't be told, there is.
     pub fn has_space_for(&self, bytes: u64) -> bool {
-        free_space(&self.path).is_none_or(|free| free > bytes)
+        bytes == 0 || free_space(&self.path).is_none_or(|free| free > bytes)
+    }
+
+    /// Gives the space back to the disk if there is then space for so many bytes. Returns whether it did.
+    pub fn lend(&self, bytes: u64) -> bool {
+        let reserved = fs::metadata(&self.path).map_or(0, |found| found.len());
+        free_space(&self.path).is_some_and(|free| free + reserved > bytes) && self.release()
     }
 
     /// Gives the space back to the disk. Returns whether there was any.

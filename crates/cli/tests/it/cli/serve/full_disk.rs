@@ -66,9 +66,10 @@ fn with_a_full_disk_sessions_are_read_and_deleted_also_after_a_restart() {
     let old = served.session(&json!({ "agentType": "echo", "prompt": long }));
     served.events(&old);
     let running = served.session(&json!({ "agentType": "script", "prompt": "burst 100000000 at 20000" }));
-    fill(&disk.0);
     let state =
         |id: &str| serde_json::from_str::<Value>(&served.ask("GET", &format!("/api/sessions/{id}"), None).1).unwrap();
+    until("the session has some megabytes", || state(&running)["events"].as_u64() > Some(10_000));
+    fill(&disk.0);
     until("the session that can't be written ends", || state(&running)["state"] == "failed");
     let view = state(&running);
     assert!(view.to_string().contains("no space left on device"), "{view}");
