@@ -39,18 +39,25 @@ pub struct SandboxOrder<'a> {
 
 impl SandboxOrder<'_> {
     /// Finds what is to be protected, and creates the directories that the agent could not create from inside.
-    pub fn confinement(&self) -> Result<Confinement, StartError> {
+    pub fn confinement(&self, remarks: &mut Vec<String>) -> Result<Confinement, StartError> {
         let exceptions = self.exceptions()?;
         let mut writable = self.workspace();
         writable.extend(self.launch.writable.iter().filter(|path| exists_or_created(path)).filter_map(real));
-        let mut protected = protected_files::existing(&writable, self.home, &exceptions);
+        let found = protected_files::existing(&writable, self.home, &exceptions);
+        if !found.is_complete {
+            remarks.push("the workspace is too large to protect all nested files that run code later".to_owned());
+        }
+        let mut protected = found.paths;
+        let repositories = self.repositories().into_iter().flat_map(|git| git_directories::protected(&git));
+        protected.extend(repositories.filter(|path| !exceptions.iter().any(|exception| path.starts_with(exception))));
         let own = self.defaults.protected.iter().filter_map(real);
         protected.extend(own.filter(|path| writable.iter().any(|root| path.starts_with(root))));
         writable.push(self.private.to_owned());
         writable.extend(exceptions.into_iter().filter(|path| path.exists()));
         let views: Vec<_> = self.launch.state.iter().filter_map(view).collect();
         let visible: Vec<_> = writable.iter().chain(views.iter().map(|view| &view.path)).cloned().collect();
-        let mut hidden = unix_sockets::to_hide(&visible);
+        let sockets = unix_sockets::to_hide(self.private, &visible);
+        let mut hidden = sockets.map_err(|cause| StartError::Files { path: "/proc/net/unix".into(), cause })?;
         hidden.extend(self.defaults.hidden.iter().filter_map(real));
         Ok(Confinement { writable, protected, hidden, views, best_effort: self.best_effort })
     }
@@ -64,12 +71,16 @@ impl SandboxOrder<'_> {
         let mut workspace: Vec<_> = roots.filter_map(|root| real(&root)).collect();
         workspace.push(self.cwd.to_owned());
         workspace.extend(git_directories::of_linked_worktree(self.cwd));
-        // Otherwise git's directory for hooks could be created and filled.
-        let repositories: Vec<_> = workspace.iter().map(|root| root.join(".git")).filter(|git| git.is_dir()).collect();
-        for git in repositories {
-            exists_or_created(&git.join("hooks"));
-        }
         workspace
+    }
+
+    /// The git directories of the workspace.
+    fn repositories(&self) -> Vec<PathBuf> {
+        let linked = git_directories::of_linked_worktree(self.cwd);
+        let own = self.workspace().into_iter().map(|root| root.join(".git"));
+        own.filter(|git| fs::symlink_metadata(git).is_ok_and(|found| found.is_dir()))
+            .chain(linked.into_iter().filter(|_| self.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite)))
+            .collect()
     }
 
     /// Paths that may be written although they are protected.
@@ -81,7 +92,8 @@ impl SandboxOrder<'_> {
                 // One that is not there yet has a directory that is.
                 let real = real(&path).or_else(|| Some(real(path.parent()?)?.join(path.file_name()?)));
                 let is_allowed = |real: &PathBuf| Path::new(given).is_absolute() || real.starts_with(self.cwd);
-                let cause = "it does not exist, or lies outside of the working directory".to_owned();
+                let cause =
+                    "a path in writablePaths does not exist, or lies outside of the working directory".to_owned();
                 real.filter(is_allowed).ok_or(StartError::BadFolder { folder: path, cause })
             })
             .collect()

@@ -13,6 +13,21 @@ pub fn of_linked_worktree(workspace: &Path) -> Vec<PathBuf> {
     find(workspace).unwrap_or_default()
 }
 
+/// The files and directories of a repository that run code later or say where it is, as far as they exist. Its directory may
+/// have any name, so they are not recognized by their paths. The directory for hooks is created: otherwise it could be
+/// created and filled from inside.
+pub fn protected(repository: &Path) -> Vec<PathBuf> {
+    drop(fs::create_dir_all(repository.join("hooks")));
+    let worktrees = fs::read_dir(repository.join("worktrees")).into_iter().flatten().flatten();
+    let worktrees = worktrees.flat_map(|worktree| WORKTREE_FILES.map(|name| worktree.path().join(name)));
+    let own = REPOSITORY_FILES.map(|name| repository.join(name)).into_iter().chain(worktrees);
+    own.filter(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink())).collect()
+}
+
+const REPOSITORY_FILES: [&str; 4] = ["hooks", "config", "config.worktree", "info/attributes"];
+
+const WORKTREE_FILES: [&str; 3] = ["gitdir", "commondir", "config.worktree"];
+
 fn find(workspace: &Path) -> Option<Vec<PathBuf>> {
     let link = workspace.join(".git");
     let own = resolve(workspace, read_path(&link, "gitdir: ")?)?;

@@ -150,8 +150,12 @@ impl Prepared {
             best_effort: request.sandbox_best_effort || defaults.best_effort,
             defaults,
         };
-        self.workspace = order.workspace();
-        order.confinement()
+        let workspace = order.workspace();
+        let mut remarks = Vec::new();
+        let confinement = order.confinement(&mut remarks)?;
+        self.remarks.extend(remarks);
+        self.workspace = workspace;
+        Ok(confinement)
     }
 
     /// What the session says before anything else.

@@ -93,7 +93,7 @@ impl Actor {
         let Some(sandbox) = self.parts.sandbox.as_ref() else { return };
         let (workspace, since, home) = (sandbox.workspace.clone(), sandbox.started, self.parts.machine.home.clone());
         let search = tokio::task::spawn_blocking(move || protected_files::changed_since(&workspace, &home, since));
-        let Ok((changed, is_complete)) = search.await else { return };
+        let Ok(protected_files::ProtectedFiles { paths: changed, is_complete }) = search.await else { return };
         if !changed.is_empty() {
             let shown: Vec<_> = changed.iter().take(MAX_PATHS).map(|path| path.display().to_string()).collect();
             let more = changed.len().saturating_sub(MAX_PATHS);

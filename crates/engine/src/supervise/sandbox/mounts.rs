@@ -204,6 +204,10 @@ fn set_read_only(path: &Path, read_only: bool) -> io::Result<()> {
     let mut flags = MountFlags::BIND;
     flags.set(MountFlags::RDONLY, read_only);
     kept.iter().for_each(|(found, flag)| flags.set(*flag, has.contains(*found)));
+    // Terminals and other devices are the session's own, wherever else those of the machine are mounted.
+    if read_only && path != Path::new("/") && !path.starts_with("/dev") {
+        flags |= MountFlags::NODEV;
+    }
     let mode = if read_only { "read-only" } else { "writable" };
     mount_remount(path, flags, c"").map_err(context(format!("cannot make {} {mode}", path.display())))
 }

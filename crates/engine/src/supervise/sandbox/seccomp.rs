@@ -25,6 +25,9 @@ const REFUSED: u32 = 1;
 /// Requests of `ioctl` that type into a terminal. The kernel looks at the lower 32 bits alone.
 const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
+/// `open_tree_attr` of Linux 6.15, which has the same number everywhere.
+const OPEN_TREE_ATTR: i64 = 467;
+
 /// Reaching into other processes, into the kernel, and around the checks of paths and files.
 const REFUSED_CALLS: &[i64] = &[
     libc::SYS_ptrace,
@@ -50,6 +53,7 @@ const REFUSED_CALLS: &[i64] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    OPEN_TREE_ATTR,
     libc::SYS_chroot,
     libc::SYS_setns,
     libc::SYS_add_key,
