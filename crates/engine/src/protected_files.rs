@@ -215,16 +215,16 @@ mod tests {
         };
         (0..1_200).for_each(|number| write(&format!(".git/modules/m/objects/{number}/x")));
         for path in
-            [".git/modules/m/HEAD", ".worktrees/f/.git/config", "build/r/.git/config", "cfg/settings.json", "z.json"]
+            [".git/modules/m/HEAD", ".worktrees/f/.git/config", "build/r/.git/config", "cfg/tasks.json", "z.json"]
         {
             write(path);
         }
-        std::os::unix::fs::symlink("cfg", root.join(".claude")).unwrap();
+        std::os::unix::fs::symlink("cfg", root.join(".vscode")).unwrap();
         std::os::unix::fs::symlink("z.json", root.join(".mcp.json")).unwrap();
         std::os::unix::fs::symlink("nowhere", root.join(".envrc")).unwrap();
         let roots = [root.clone()];
         let found = existing(&roots, Path::new("/home/ada"), &[]);
-        let expected = [".worktrees/f/.git/config", "build/r/.git/config", "cfg/settings.json", "z.json"];
+        let expected = [".worktrees/f/.git/config", "build/r/.git/config", "cfg/tasks.json", "z.json"];
         assert_eq!(found.paths, expected.map(|path| root.join(path)));
         // A workspace that is itself protected, or holds what is.
         for (path, expected) in [(".worktrees/f/.git", "config"), ("cfg/../.git/modules/m", "HEAD")] {

@@ -121,9 +121,12 @@ pub async fn start(exe: &Path, spec: Spec) -> Result<Running, StartError> {
     let (hold, released) = oneshot::channel();
     task::spawn(watcher::watch(reports, supervisor, process, spec.session.clone(), news, released));
     let mut control = Control { channel, supervisor: process, state, sent: AtomicU64::new(0), _hold: hold };
+    // The order is given only when the supervisor has reported the process: an agent that runs earlier could stop the
+    // supervisor before it does.
+    let agent = agent(&mut control).await?;
     match give(asynchronous(orders)?, &order).await.and_then(|answers| sandbox_report(&answers, &spec)) {
         Ok(report) => Ok(Running {
-            agent: agent(&mut control).await?,
+            agent,
             sandbox: spec.confine.is_some().then_some(report),
             stdin,
             stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
@@ -222,7 +225,7 @@ fn failure(stage: Stage, errno: i32, cause: String, spec: &Spec) -> StartError {
     }
 }
 
-/// The agent's process, which the supervisor has reported before the agent could run.
+/// The process that becomes the agent.
 async fn agent(control: &mut Control) -> Result<Process, StartError> {
     let known = control.state.wait_for(|state| state.agent.is_some() || state.gone.is_some()).await;
     known.ok().and_then(|state| state.agent).ok_or_else(lost)
