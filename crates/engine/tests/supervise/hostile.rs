@@ -32,7 +32,10 @@ impl Lab {
         let directory = Folder::new();
         fs::set_permissions(&directory.0, fs::Permissions::from_mode(0o777)).unwrap();
         let agent = directory.0.join("switchboard-fake-agent");
-        fs::copy(FAKE, &agent).unwrap();
+        // A copy cannot run while a process that another test has just started still has it open for writing.
+        if fs::hard_link(FAKE, &agent).is_err() {
+            fs::copy(FAKE, &agent).unwrap();
+        }
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
         Self { directory, agent }
     }
