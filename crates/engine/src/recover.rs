@@ -14,6 +14,7 @@ const PAGE: usize = 4096;
 /// Ends all sessions that a dead process left open. Says how many.
 pub fn recover(log: &dyn Log, machine: &Machine) -> Result<usize, StoreError> {
     session::clean(&machine.temp);
+    supervise::remove_abandoned_cgroups();
     if log.abandoned()?.is_empty() {
         return Ok(0);
     }

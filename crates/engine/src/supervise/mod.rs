@@ -12,6 +12,7 @@
 //! Around a confined agent is a sandbox (`sandbox`). It has a PID namespace, whose first process is `__init`, between
 //! the supervisor and `__exec`.
 
+mod cgroup;
 mod control;
 mod handover;
 mod hidden;
@@ -27,6 +28,7 @@ mod tcp;
 mod watcher;
 mod wire;
 
+pub use cgroup::remove_abandoned_cgroups;
 pub use control::{Control, Exit, Running, Signal};
 pub use hidden::{DETACH, hidden_mode};
 pub use orphans::adopt_orphans;

@@ -8,7 +8,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::AtomicU64,
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use rustix::io::Errno;
@@ -21,12 +21,13 @@ use tokio::{
 };
 
 use super::{
+    cgroup::SessionCgroup,
     control::{Control, Running, State},
     handover, hidden,
     order::{self, Answer, Stage},
     orphans::StartedChild,
     process::{Process, start_time},
-    sandbox::{SandboxReport, refusal_hint},
+    sandbox::{SandboxFeature, SandboxReport, refusal_hint},
     spec::{Input, SESSION_VARIABLE, Spec},
     watcher,
 };
@@ -119,20 +120,26 @@ pub async fn start(exe: &Path, spec: Spec) -> Result<Running, StartError> {
     let (reports, channel) = asynchronous(control)?.into_split();
     let (news, state) = watch::channel(State::default());
     let (hold, released) = oneshot::channel();
-    task::spawn(watcher::watch(reports, supervisor, process, spec.session.clone(), news, released));
+    let cgroup = SessionCgroup::create().map(Arc::new);
+    let ending = watcher::Ending { session: spec.session.clone(), cgroup: cgroup.as_ref().ok().cloned() };
+    task::spawn(watcher::watch(reports, supervisor, process, ending, news, released));
     let mut control = Control { channel, supervisor: process, state, sent: AtomicU64::new(0), _hold: hold };
     // The order is given only when the supervisor has reported the process: an agent that runs earlier could stop the
-    // supervisor before it does.
+    // supervisor before it does, and its first children would not be in the group.
     let agent = agent(&mut control).await?;
+    let grouped = cgroup.and_then(|cgroup| cgroup.add(agent));
     match give(asynchronous(orders)?, &order).await.and_then(|answers| sandbox_report(&answers, &spec)) {
-        Ok(report) => Ok(Running {
-            agent,
-            sandbox: spec.confine.is_some().then_some(report),
-            stdin,
-            stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
-            stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
-            control,
-        }),
+        Ok(mut report) => {
+            report.record(SandboxFeature::Cgroup, grouped);
+            Ok(Running {
+                agent,
+                sandbox: spec.confine.is_some().then_some(report),
+                stdin,
+                stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
+                stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
+                control,
+            })
+        }
         Err(error) => {
             control.gone().await;
             Err(error)

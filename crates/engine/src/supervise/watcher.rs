@@ -1,7 +1,7 @@
 //! Watches a supervisor to its end, and makes sure that nothing of its session is left. A supervisor that does not do its
 //! work, because it was stopped or killed, is replaced: its descendants come to this process, which kills them.
 
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, sync::Arc};
 
 use rustix::process::{PidfdFlags, Signal};
 use tokio::{
@@ -12,6 +12,7 @@ use tokio::{
 };
 
 use super::{
+    cgroup::SessionCgroup,
     control::{Exit, SUPERVISOR_TIMEOUT, State},
     orphans::{StartedChild, any_orphan},
     process::Process,
@@ -19,12 +20,19 @@ use super::{
     wire::Report,
 };
 
+/// What is needed to kill the processes of a run without its supervisor.
+pub struct Ending {
+    pub session: String,
+    /// Removed in the end, with everything that is still in it.
+    pub cgroup: Option<Arc<SessionCgroup>>,
+}
+
 /// Follows the reports of a supervisor until it ends.
 pub async fn watch(
     reports: OwnedReadHalf,
     supervisor: StartedChild,
     process: Process,
-    session: String,
+    ending: Ending,
     news: watch::Sender<State>,
     released: oneshot::Receiver<()>,
 ) {
@@ -48,7 +56,7 @@ pub async fn watch(
     // If the supervisor was killed, so is the agent, by its parent-death signal.
     news.send_modify(|state| state.exit = state.exit.or(Some(Exit::default())));
     let agent = news.borrow().agent;
-    let left = task::spawn_blocking(move || clear_away(supervisor, &session, agent, left)).await;
+    let left = task::spawn_blocking(move || clear_away(supervisor, ending, agent, left)).await;
     news.send_modify(|state| state.gone = Some(left.unwrap_or_default()));
 }
 
@@ -90,10 +98,11 @@ async fn ended(process: Option<Process>) {
 }
 
 /// Kills what the supervisor has left. Returns how many processes cannot be killed.
-fn clear_away(supervisor: StartedChild, session: &str, agent: Option<Process>, left: Option<usize>) -> usize {
+fn clear_away(supervisor: StartedChild, ending: Ending, agent: Option<Process>, left: Option<usize>) -> usize {
     supervisor.reap();
+    drop(ending.cgroup);
     match left {
         Some(left) if !any_orphan() => left,
-        _ => sweep(session, agent.as_slice()).map_or(0, |swept| swept.left.len()),
+        _ => sweep(&ending.session, agent.as_slice()).map_or(0, |swept| swept.left.len()),
     }
 }

@@ -55,7 +55,10 @@ impl Lab {
 
     /// The lines of a script in a sandbox, run by a user.
     fn run(&self, user: User, settings: &[String], script: &str) -> Vec<String> {
-        let mut command = user.command(&self.agent);
+        self.run_command(user.command(&self.agent), settings, script)
+    }
+
+    fn run_command(&self, mut command: Command, settings: &[String], script: &str) -> Vec<String> {
         command.arg("shell").args(settings).arg(script).env_clear().current_dir("/");
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -390,5 +393,89 @@ fn a_stopped_supervisor_cannot_prevent_the_end() {
             assert!(lines.contains(&"gone: 0 left".to_owned()), "{way} {user:?} {lines:?}");
             assert!(!is_running(&sleep), "{way} {user:?}");
         }
+    }
+}
+
+/// A control group that belongs to a user, as systemd delegates one. Only root can make it.
+struct DelegatedGroup(PathBuf);
+
+impl DelegatedGroup {
+    fn new(user: User) -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        let mount = mounts.lines().find(|line| line.contains(" cgroup2 "))?.split(' ').nth(1)?;
+        let path = Path::new(mount).join(format!("test-{}", unique_sleep()));
+        fs::create_dir(&path).ok()?;
+        user.own(&path);
+        user.own(&path.join("cgroup.procs"));
+        Some(Self(path))
+    }
+
+    /// A command that starts a program inside.
+    #[expect(clippy::disallowed_methods, reason = "the holder is started in a control group")]
+    fn command(&self, user: User, program: &Path) -> Command {
+        let inner = user.command(program);
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display())).arg("sh");
+        command.arg(inner.get_program()).args(inner.get_args());
+        command
+    }
+
+    fn nested(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_dir()).collect()
+    }
+}
+
+impl Drop for DelegatedGroup {
+    fn drop(&mut self) {
+        drop(fs::write(self.0.join("cgroup.kill"), "1"));
+        self.nested().iter().for_each(|path| drop(fs::remove_dir(path)));
+        drop(fs::remove_dir(&self.0));
+    }
+}
+
+#[test]
+fn a_delegated_control_group_holds_every_process() {
+    let lab = Lab::new();
+    let workspace = lab.open_directory("workspace");
+    for user in User::all() {
+        let Some(group) = DelegatedGroup::new(user) else {
+            let lines = lab.run(user, &[setting("w", &workspace)], "true");
+            assert!(lines.iter().any(|line| line.starts_with("missing: cgroup: ")), "{lines:?}");
+            continue;
+        };
+        let script = format!(
+            "grep -q '^0::.*/switchboard-' /proc/self/cgroup || echo escaped: not in a group
+             echo $$ > {group}/cgroup.procs && echo escaped: left the group
+             mkdir {group}/other && echo escaped: created a group
+             echo tried",
+            group = group.0.display()
+        );
+        let lines = lab.run_command(group.command(user, &lab.agent), &[setting("w", &workspace)], &script);
+        assert!(lines.iter().any(|line| line == "tried"), "{user:?} {lines:?}");
+        assert!(!lines.iter().any(|line| line.starts_with(ESCAPED) || line.contains("missing: cgroup")), "{lines:?}");
+        assert_eq!(group.nested(), Vec::<PathBuf>::new(), "{user:?}");
+    }
+}
+
+#[test]
+fn a_control_group_is_cleared_after_its_owner_was_killed() {
+    let lab = Lab::new();
+    for user in User::all() {
+        let Some(group) = DelegatedGroup::new(user) else { continue };
+        // Everything that could kill it dies before it; it has shed its mark and its parents.
+        let sleep = unique_sleep();
+        let script = format!(
+            "(setsid sh -c 'setsid env -i /bin/sleep {sleep} & ' >/dev/null 2>&1 &)
+             while ! pgrep -f 'sleep {sleep}' >/dev/null; do :; done
+             kill -9 $(ps -o ppid= -p $PPID) $PPID"
+        );
+        let mut holder = group.command(user, &lab.agent);
+        holder.args(["shell", "free", &script]).env_clear().current_dir("/");
+        let output = holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert!(!output.success() && is_running(&sleep), "{user:?} {output}");
+        let lines = lab.run_command(group.command(user, &lab.agent), &["recover".to_owned()], "true");
+        assert_eq!(lines, ["recovered"]);
+        assert!(!is_running(&sleep) && group.nested().is_empty(), "{user:?}");
     }
 }

@@ -35,6 +35,8 @@ pub enum SandboxFeature {
     Seccomp,
     /// No process of the session can gain privileges.
     NoCapabilities,
+    /// The processes of the session are in a control group, which the kernel kills as a whole.
+    Cgroup,
 }
 
 impl SandboxFeature {
@@ -49,12 +51,13 @@ impl SandboxFeature {
         Self::OwnDevices,
         Self::Seccomp,
         Self::NoCapabilities,
+        Self::Cgroup,
     ];
 
     /// The promise of a confined session cannot be kept without it. The others only repeat what these already refuse.
     #[must_use]
     pub fn is_required(self) -> bool {
-        !matches!(self, Self::LandlockDevices | Self::LandlockScopes | Self::OwnProc)
+        !matches!(self, Self::LandlockDevices | Self::LandlockScopes | Self::OwnProc | Self::Cgroup)
     }
 
     /// Its name on the wire and in reports.
@@ -70,6 +73,7 @@ impl SandboxFeature {
             Self::OwnDevices => "own-devices",
             Self::Seccomp => "seccomp",
             Self::NoCapabilities => "no-capabilities",
+            Self::Cgroup => "cgroup",
         }
     }
 
