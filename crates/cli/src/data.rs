@@ -60,10 +60,17 @@ pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
         LogHealth::Sound | LogHealth::ReadOnly | LogHealth::Missing(_) => {}
     }
     engine.protect_from_sessions(folder.clone());
-    [folder.join("token"), folder.join("open.html"), owners.clone()]
-        .into_iter()
-        .for_each(|path| engine.hide_from_sessions(path));
+    // Other servers of the user are most often in the usual place.
+    for path in [folder.clone(), host::data_folder(None)?].iter().flat_map(|folder| secrets_of(folder)) {
+        engine.hide_from_sessions(path);
+    }
+    engine.hide_from_sessions(owners.clone());
     Ok(Data { engine, folder, owner, owners })
+}
+
+/// What only programs outside of sessions may see of a data directory.
+fn secrets_of(folder: &Path) -> [PathBuf; 2] {
+    [folder.join("token"), folder.join("owners")]
 }
 
 /// The same, where only the engine is wanted.
@@ -103,6 +110,11 @@ fn warn(text: &str) {
 }
 
 impl Data {
+    /// A directory that confined sessions do not see.
+    pub fn private_directory(&self) -> &Path {
+        &self.owners
+    }
+
     /// Makes this process the parent of all that a session may leave behind when its supervisor is killed. It must not
     /// start other programs from then on.
     pub fn adopt_orphans(&self) -> Result<(), Failure> {

@@ -21,12 +21,12 @@ const OPENER: &str = "xdg-open";
 /// Opens the page, or says why not: the link is on the screen anyway.
 pub fn open(addresses: &[Address], token: Option<&Token>, data: &Data) {
     let Some(link) = greeting::link(addresses, token) else { return };
-    if let Err(error) = page(&data.folder, &link).and_then(|page| start(&page)) {
+    if let Err(error) = page(data.private_directory(), &link).and_then(|page| start(&page)) {
         drop(writeln!(io::stderr(), "  no browser could be opened: {error}"));
     }
 }
 
-/// A page that leads to the link.
+/// A page that leads to the link, in a directory that sessions do not see.
 fn page(folder: &Path, link: &str) -> io::Result<PathBuf> {
     let path = folder.join("open.html");
     match fs::remove_file(&path) {

@@ -2,7 +2,9 @@
 //! starts it.
 
 use std::{
+    fs,
     io::{Read as _, Write as _},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
 };
@@ -12,6 +14,24 @@ use std::{
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
     command.args(args);
+    command
+}
+
+/// An ordinary user that every system has.
+pub const ORDINARY_USER_ID: u32 = 65534;
+
+/// The same as an ordinary user, who may not enter the build directory: `directory` gets a program of its own. Only root
+/// can become another user.
+#[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts the program")]
+pub fn ordinary_user_command(directory: &Path, args: &[&str]) -> Command {
+    let (program, id) = (directory.join("switchboard"), ORDINARY_USER_ID.to_string());
+    // A copy cannot run while a process that another test has just started still has it open for writing.
+    if fs::hard_link(env!("CARGO_BIN_EXE_switchboard"), &program).is_err() {
+        fs::copy(env!("CARGO_BIN_EXE_switchboard"), &program).unwrap();
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--"]).arg(program).args(args);
+    command.env("HOME", directory);
     command
 }
 

@@ -34,7 +34,7 @@ pub use hidden::{DETACH, hidden_mode};
 pub use orphans::adopt_orphans;
 pub use process::{Process, start_time};
 pub use sandbox::{SandboxError, SandboxFeature, SandboxReport, probe, refusal_hint as sandbox_refusal_hint};
-pub use session_ancestry::{Sockets, any_session, is_of_session, sockets};
+pub use session_ancestry::{Sockets, has_other_users_inside, is_of_session, sockets};
 pub use spec::{Confinement, DirectoryView, Input, SESSION_VARIABLE, Spec};
 pub use start::{StartError, start};
 pub use sweep::{Swept, sweep};

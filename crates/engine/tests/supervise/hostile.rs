@@ -142,12 +142,14 @@ fn it_cannot_signal_or_see_other_processes() {
 fn it_cannot_trace_or_use_refused_system_calls() {
     let lab = Lab::new();
     let workspace = lab.open_directory("workspace");
-    // ptrace(TRACEME), ptrace(ATTACH), process_vm_readv, io_uring_setup, bpf, userfaultfd, perf_event_open, keyctl and
-    // mount, and the x32 numbers of some of them.
+    // ptrace(TRACEME), ptrace(ATTACH), process_vm_readv, io_uring_setup, bpf, userfaultfd, perf_event_open, keyctl,
+    // unshare and clone with CLONE_NEWUSER, clone3, and the x32 numbers of some of them.
     let script = r#"perl -e '
         my $zero = pack("x256");
         for my $call ([101, 0, 0, 0, 0], [101, 16, 1, 0, 0], [310, 1, 0, 0, 0], [425, 4, $zero, 0, 0],
                       [321, 0, $zero, 64, 0], [323, 0, 0, 0, 0], [298, $zero, 0, -1, -1], [250, 0, -3, 0, 0],
+                      [272, 0x10000000, 0, 0, 0], [272, 0x30020000, 0, 0, 0], [56, 0x10000011, 0, 0, 0],
+                      [435, $zero, 88, 0, 0], [0x40000000 + 272, 0x10000000, 0, 0, 0],
                       [0x40000000 + 521, 0, 0, 0, 0], [0x40000000 + 425, 4, $zero, 0, 0]) {
             my ($number, @args) = @$call;
             my $result = syscall($number, @args);
@@ -206,6 +208,7 @@ fn it_has_no_privileges_and_gains_none() {
         done
         grep -q "^NoNewPrivs:.1" /proc/self/status || echo escaped privileges
         grep -q "^Seccomp:.2" /proc/self/status || echo escaped seccomp
+        for flags in -U -Ur -Urm -Un; do unshare $flags true 2>/dev/null && echo escaped user namespace $flags; done
         unshare -Urm sh -c 'mount -o remount,rw,bind / && echo escaped remount; umount /proc && echo escaped umount
             mount -t tmpfs none /mnt && echo escaped mount' 2>/dev/null
         echo core > /proc/sys/kernel/core_pattern && echo escaped core pattern

@@ -3,14 +3,14 @@
 //!
 //! A unix socket tells the process that connected. For TCP on this machine the kernel tells the socket at the other end,
 //! and a look at all processes tells who holds it. That is done once a connection, only when it first wants to change
-//! something; who asks at the same time shares one look. While sessions run, whoever is not seen outside is refused:
-//! a socket can be held by nobody for a while.
+//! something; requests at the same time share one look. A caller that is not seen outside of sessions is refused, also
+//! if no session runs any more: its own may have ended since it connected.
 
 use std::{net::UdpSocket, sync::Arc, time::Instant};
 
 use switchboard_engine::{
     is_root,
-    supervise::{Connections, Sockets, any_session, is_of_session, sockets},
+    supervise::{Connections, Sockets, has_other_users_inside, is_of_session, sockets},
 };
 use tokio::{
     sync::{Mutex, OnceCell},
@@ -20,7 +20,7 @@ use tokio::{
 use super::Refusal;
 use crate::listen::Peer;
 
-/// What becomes of callers on this machine whose process cannot be seen, while sessions run.
+/// What becomes of callers on this machine whose process cannot be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unseen {
     /// They may look, and nothing else.
@@ -134,32 +134,28 @@ impl Lookout {
 
 impl View {
     fn now() -> Self {
-        // The list of connections takes milliseconds, and is of no use where nobody has to be kept out.
-        if matches!(any_session(), Ok(false)) {
-            return Self { connections: Connections::default(), sockets: Sockets::default() };
-        }
-        // Connections first: who hands a socket on in between is then not seen outside.
+        // Before the connections, too: a caller that ends after they were listed is not seen any more.
+        let had_other_users_inside = !is_root() && has_other_users_inside().unwrap_or(true);
+        // Connections first: a socket that is handed on in between is then not seen outside.
         let connections = Connections::now();
-        Self { connections, sockets: sockets().unwrap_or_else(|_| Self::blind().sockets) }
+        let mut sockets = sockets().unwrap_or_default();
+        sockets.has_other_users_inside |= had_other_users_inside;
+        Self { connections, sockets }
     }
 
-    /// Nothing can be seen, so nobody is seen outside.
+    /// Nothing can be seen, so no caller is seen outside.
     fn blind() -> Self {
-        let sockets = Sockets { any_session: true, ..Sockets::default() };
-        Self { sockets, connections: Connections::default() }
+        Self { sockets: Sockets::default(), connections: Connections::default() }
     }
 
     fn judge(&self, theirs: std::net::SocketAddr, ours: std::net::SocketAddr) -> Verdict {
-        if !self.sockets.any_session {
-            return Verdict::Outside;
-        }
         // A socket that nobody holds any more was held by somebody when it asked.
         let Some((socket, inode)) = self.connections.find(theirs, ours).and_then(|found| Some((found, found.inode?)))
         else {
             return Verdict::Unknown;
         };
-        // Files of other users cannot be looked at, but agents run as we do.
-        let is_anothers = !is_root() && !socket.is_ours();
+        // Files of other users cannot be looked at, but agents run as we do, unless they have become another user.
+        let is_anothers = !is_root() && !socket.is_ours() && !self.sockets.has_other_users_inside;
         if self.sockets.inside.contains(&inode) {
             Verdict::Session
         } else if self.sockets.outside.contains(&inode) || is_anothers {

@@ -74,14 +74,20 @@ impl Token {
         }
     }
 
-    /// A new token for a data folder. Whoever has the old one is out, as soon as servers are started again.
+    /// Writes a new token for a data directory. Servers accept the old one until they are restarted.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be written.
     pub fn renew(folder: &Path) -> Result<Self, BadToken> {
         let path = folder.join("token");
-        let made = Self::write(folder).and_then(|new| fs::rename(new, &path));
-        made.map_err(|cause| BadToken::File { path: path.clone(), cause })?;
+        let written = match OpenOptions::new().write(true).open(&path) {
+            // Into the same file: what hides it from confined sessions is a mount, and would go with a file that is
+            // replaced.
+            Ok(file) => Self::write_into(file),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Self::of_folder(folder),
+            Err(cause) => Err(cause),
+        };
+        written.map_err(|cause| BadToken::File { path: path.clone(), cause })?;
         Self::read(&path)
     }
 
@@ -106,10 +112,16 @@ impl Token {
     fn write(folder: &Path) -> io::Result<PathBuf> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let path = folder.join(format!("token.{}", fresh()?));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        writeln!(file, "{}", fresh()?)?;
-        file.sync_all()?;
+        Self::write_into(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?)?;
         Ok(path)
+    }
+
+    fn write_into(mut file: File) -> io::Result<()> {
+        let line = format!("{}\n", fresh()?);
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.write_all(line.as_bytes())?;
+        file.set_len(line.len() as u64)?;
+        file.sync_all()
     }
 
     /// The token itself, for the one who may see it.

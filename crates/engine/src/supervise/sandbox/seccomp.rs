@@ -19,8 +19,12 @@ const X32_IOCTL: i64 = X32 | 514;
 #[cfg(target_arch = "x86_64")]
 const X32_TRACING: [i64; 3] = [X32 | 521, X32 | 539, X32 | 540];
 
-/// `EPERM`.
-const REFUSED: u32 = 1;
+const EPERM: u32 = libc::EPERM.unsigned_abs();
+
+const ENOSYS: u32 = libc::ENOSYS.unsigned_abs();
+
+/// Conditions by the number of the call.
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Requests of `ioctl` that type into a terminal. The kernel looks at the lower 32 bits alone.
 const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
@@ -74,21 +78,51 @@ const REFUSED_CALLS: &[i64] = &[
     libc::SYS_syslog,
 ];
 
-/// Applies the filter to this process and all that it will start.
+/// Applies the filters to this process and all that it will start.
 pub fn apply() -> Result<(), Error> {
-    apply_filter(&program()?)
+    apply_filter(&program(refused()?, EPERM)?)?;
+    // Its flags lie in memory, where a filter cannot look. Programs that do not find it use `clone`.
+    let hidden = with_x32(BTreeMap::from([(libc::SYS_clone3, Vec::new())]));
+    apply_filter(&program(hidden, ENOSYS)?)
 }
 
-fn program() -> Result<BpfProgram, BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED_CALLS.iter().map(|call| (*call, Vec::new())).collect();
+fn program(rules: Rules, errno: u32) -> Result<BpfProgram, BackendError> {
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), ARCH.try_into()?)?.try_into()
+}
+
+/// The calls that are refused, with the arguments for which they are; none means all.
+fn refused() -> Result<Rules, BackendError> {
+    let mut rules: Rules = REFUSED_CALLS.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_ioctl, typing()?);
+    // In a user namespace of its own a process has every capability, and with that more of the kernel to attack.
+    rules.extend([(libc::SYS_unshare, vec![new_users()?]), (libc::SYS_clone, vec![new_users()?])]);
+    let mut rules = with_x32(rules);
     #[cfg(target_arch = "x86_64")]
     {
-        rules.extend(REFUSED_CALLS.iter().map(|call| (*call | X32, Vec::new())));
         rules.extend(X32_TRACING.map(|call| (call, Vec::new())));
         rules.insert(X32_IOCTL, typing()?);
     }
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(REFUSED), ARCH.try_into()?)?.try_into()
+    Ok(rules)
+}
+
+/// The same also for the x32 variants.
+#[cfg(target_arch = "x86_64")]
+fn with_x32(mut rules: Rules) -> Rules {
+    let variants: Vec<_> = rules.iter().map(|(call, rules)| (*call | X32, rules.clone())).collect();
+    rules.extend(variants);
+    rules
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn with_x32(rules: Rules) -> Rules {
+    rules
+}
+
+/// Flags, the first argument, with `CLONE_NEWUSER`.
+fn new_users() -> Result<SeccompRule, BackendError> {
+    let flag = libc::CLONE_NEWUSER.unsigned_abs().into();
+    let is_set = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)?;
+    SeccompRule::new(vec![is_set])
 }
 
 fn typing() -> Result<Vec<SeccompRule>, BackendError> {

@@ -1,6 +1,9 @@
 //! What an agent in a session can do with the server that runs it: look, and nothing else.
 
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, chown},
+};
 
 use super::rig::{Served, script};
 use crate::binary::command;
@@ -24,9 +27,13 @@ fn inside(script_text: &str, files: &[&str]) -> (Served, String, Vec<String>) {
 
 /// The same in a sandbox, or in none.
 fn confined(script_text: &str, files: &[&str], sandbox: &str) -> (Served, String, Vec<String>) {
-    let served = Served::start();
+    inside_of(Served::start(), script_text, files, sandbox)
+}
+
+fn inside_of(served: Served, script_text: &str, files: &[&str], sandbox: &str) -> (Served, String, Vec<String>) {
     let folder = served.folder.path().join("work");
     fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
     let program = command(&[]).get_program().to_string_lossy().into_owned();
     // The token is hidden from a confined agent, which may have learned it in another way.
     let (port, data, token) = (served.port, served.data(), &served.token);
@@ -76,7 +83,9 @@ fn an_agent_that_does_not_wait_for_the_answer_is_not_obeyed() {
 #[test]
 fn the_private_sockets_are_no_way_either() {
     // Not in a sandbox: there, the command cannot even open the log.
-    let text = "$PROGRAM sessions cancel --data $DATA $SWITCHBOARD_SESSION > said 2>&1; echo $? > code";
+    // The agent may run before its session is in the log.
+    let text = "while $PROGRAM sessions cancel --data $DATA $SWITCHBOARD_SESSION > said 2>&1; echo $? > code
+        grep -q 'no session' said; do sleep 0.05; done";
     let (served, _, answers) = confined(text, &["said", "code"], "none");
     assert!(answers[0].contains("a session may not command sessions"), "{}", answers[0]);
     assert_ne!(answers[1].trim(), "0");
@@ -106,13 +115,16 @@ fn a_confined_agent_does_not_see_the_token_nor_the_private_sockets() {
 /// A process that has shed everything by which it could be recognized, and has killed its supervisor.
 #[test]
 fn an_agent_that_kills_its_supervisor_commands_nothing_and_leaves_nothing() {
-    for sandbox in ["none", "workspaceWrite"] {
+    let users = [|| Some(Served::start()), Served::as_ordinary_user];
+    for (sandbox, user) in ["none", "workspaceWrite"].into_iter().flat_map(|sandbox| users.map(|user| (sandbox, user)))
+    {
+        let Some(served) = user() else { continue };
         let text = "{ declare -f ask; echo \"PORT=$PORT TOKEN=$TOKEN\"; echo \"ORDER='$ORDER'\"
               echo 'for _ in 1 2 3 4 5 6 7 8 9; do ask POST /api/sessions \"$ORDER\" made; sleep 0.1; done'
             } > escape.sh
             (setsid env -i /bin/bash -c 'setsid env -i /bin/bash ./escape.sh & exit' &)
             sleep 0.2; kill -STOP $PPID; kill -9 $PPID; kill -9 1; sleep 2; true";
-        let (served, _, answers) = confined(text, &["made"], sandbox);
+        let (served, _, answers) = inside_of(served, text, &["made"], sandbox);
         assert!(!answers[0].contains("201") && !answers[0].contains("\"id\""), "{sandbox}: {}", answers[0]);
         assert_eq!(served.sessions().len(), 1, "{sandbox}");
         let is_left = |entry: &fs::DirEntry| {
@@ -122,4 +134,61 @@ fn an_agent_that_kills_its_supervisor_commands_nothing_and_leaves_nothing() {
         };
         assert!(!fs::read_dir("/proc").unwrap().flatten().any(|entry| is_left(&entry)), "{sandbox}");
     }
+}
+
+/// The request waits on the connection behind one that is answered when the session ends; by then no process of it is
+/// left that could be recognized.
+#[test]
+fn a_request_that_outlives_its_session_is_refused() {
+    let text = "exec 3<>/dev/tcp/127.0.0.1/$PORT
+        printf 'GET /api/sessions/%s/events?after=1000000&wait=20 HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\n\
+            Authorization: Bearer %s\\r\\n\\r\\n' $SWITCHBOARD_SESSION $PORT $TOKEN >&3
+        printf 'POST /api/sessions HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\nAuthorization: Bearer %s\\r\\n\
+            Content-Type: application/json\\r\\nContent-Length: %s\\r\\n\\r\\n%sGET' \
+            $PORT $TOKEN ${#ORDER} \"$ORDER\" >&3
+        touch sent";
+    for user in [|| Some(Served::start()), Served::as_ordinary_user] {
+        let Some(served) = user() else { continue };
+        let (served, ..) = inside_of(served, text, &[], "none");
+        assert!(served.folder.path().join("work/sent").exists());
+        // Another command on another connection comes after it.
+        served.ask("POST", "/api/sessions/none/cancel", None);
+        assert_eq!(served.sessions().len(), 1);
+    }
+}
+
+/// Looking for the caller takes no longer if an agent has many files open.
+#[test]
+fn open_files_of_an_agent_do_not_delay_commands() {
+    let served = Served::start();
+    let folder = served.folder.path().join("work");
+    fs::create_dir(&folder).unwrap();
+    let text =
+        "ulimit -n 4000; perl -e 'open($f[$_], q(<), q(/dev/null)) for 1..3900; open(F, q(>), q(ready)); sleep 600'";
+    let session = served.session(&script(&folder, text, "none"));
+    while !folder.join("ready").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let (status, body) = served.ask("POST", &format!("/api/sessions/{session}/cancel"), None);
+    assert!((200..300).contains(&status), "{status} {body}");
+    assert!(served.events(&session).contains("cancelled"));
+}
+
+/// A program with the set-user-ID bit: the files of its process cannot be looked at.
+#[test]
+fn an_agent_that_becomes_another_user_commands_nothing() {
+    let Some(served) = Served::as_ordinary_user() else { return };
+    let shell = served.folder.path().join("other-user");
+    fs::copy("/bin/bash", &shell).unwrap();
+    chown(&shell, Some(1234), Some(1234)).unwrap();
+    fs::set_permissions(&shell, fs::Permissions::from_mode(0o4755)).unwrap();
+    let text = format!(
+        "{{ declare -f ask; echo \"PORT=$PORT TOKEN=$TOKEN ORDER='$ORDER'\"; }} > asking.sh
+         {} -p -c 'echo $EUID > user; . ./asking.sh; ask POST /api/sessions \"$ORDER\" made'",
+        shell.display()
+    );
+    let (served, _, answers) = inside_of(served, &text, &["user", "made"], "none");
+    assert_eq!(answers[0].trim(), "1234");
+    assert!(answers[1].starts_with("HTTP/1.0 403"), "{}", answers[1]);
+    assert_eq!(served.sessions().len(), 1);
 }

@@ -1,10 +1,12 @@
 //! A server on a free port with a data folder of its own, and requests to it.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
+    os::unix::fs::chown,
     path::{Path, PathBuf},
-    process::{Child, ChildStderr, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     time::Duration,
 };
 
@@ -12,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{command, run};
+use crate::binary::{ORDINARY_USER_ID, command, ordinary_user_command};
 
 /// How long anything may take. Nothing does; but a test that hangs should say so.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,6 +37,19 @@ impl Served {
 
     /// With more arguments, in a folder where one may have been before.
     pub fn with(folder: TempDir, more: &[&str]) -> Self {
+        Self::run(folder, more, command)
+    }
+
+    /// As an ordinary user, if this is root.
+    pub fn as_ordinary_user() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        rustix::process::geteuid().is_root().then_some(())?;
+        chown(folder.path(), Some(ORDINARY_USER_ID), Some(ORDINARY_USER_ID)).unwrap();
+        let path = folder.path().to_owned();
+        Some(Self::run(folder, &[], |args| ordinary_user_command(&path, args)))
+    }
+
+    fn run(folder: TempDir, more: &[&str], command: impl Fn(&[&str]) -> Command) -> Self {
         let data = folder.path().join("data");
         let args = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
         let args: Vec<&str> = args.iter().chain(more).copied().collect();
@@ -53,7 +68,7 @@ impl Served {
         }
         let port = greeting.split("http://127.0.0.1:").nth(1).unwrap().split(['\n', '/']).next().unwrap();
         let port = port.parse().unwrap();
-        let token = run(&["token", "--data", data.to_str().unwrap()], b"").ok().trim().to_owned();
+        let token = fs::read_to_string(data.join("token")).unwrap().trim().to_owned();
         Self { child, port, token, greeting, folder, stderr }
     }
 
