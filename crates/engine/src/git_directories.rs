@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::git_config::read_path;
+
 /// The directories that git writes to for a workspace that is a linked worktree; none for others.
 ///
 /// The file `.git` is part of the workspace, so an agent may have written it. The repository must name the workspace as
@@ -38,13 +40,6 @@ fn find(workspace: &Path) -> Option<Vec<PathBuf>> {
         common.join("HEAD").is_file() && common.join("objects").is_dir() && common.join("refs").is_dir();
     let is_inside = own.starts_with(common.join("worktrees"));
     (names_us && is_repository && is_inside).then(|| vec![common])
-}
-
-/// The path that a small file names in its first line.
-fn read_path(file: &Path, prefix: &str) -> Option<PathBuf> {
-    let size = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len();
-    let text = (size <= 4096).then(|| fs::read_to_string(file).ok()).flatten()?;
-    Some(PathBuf::from(text.lines().next()?.strip_prefix(prefix)?.trim()))
 }
 
 fn resolve(base: &Path, path: PathBuf) -> Option<PathBuf> {

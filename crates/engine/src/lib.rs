@@ -6,6 +6,7 @@ mod discover;
 mod engine;
 pub mod find;
 mod follow;
+mod git_config;
 mod git_directories;
 mod hub;
 mod in_process;
@@ -17,6 +18,8 @@ mod owner;
 mod past;
 pub mod paths;
 mod policy;
+#[cfg(test)]
+mod policy_recordings;
 mod prepare;
 mod protected_files;
 pub mod protected_paths;

@@ -1,7 +1,7 @@
 //! What is allowed without asking: the session's settings against what an agent asks for. Of the world it looks only at
 //! where paths lead.
 
-use switchboard_event::{About, ApprovalMode, CallKind, ChangeKind, RequestOpened, SessionConfig};
+use switchboard_event::{About, ApprovalMode, Call, CallKind, Change, ChangeKind, RequestOpened, SessionConfig};
 
 use crate::paths::{EditTarget, Workspace};
 
@@ -105,6 +105,9 @@ enum Edits {
 
 impl Edits {
     fn of(workspace: &Workspace, request: &RequestOpened) -> Self {
+        if moves_to_unknown(request) {
+            return Self::Protected;
+        }
         let changed = request.changes.iter().flat_map(|change| [Some(&change.path), change.to.as_ref()]).flatten();
         let located = request.call.iter().flat_map(|call| call.locations.iter().map(|location| &location.path));
         let mut edits = None;
@@ -119,6 +122,14 @@ impl Edits {
         }
         edits.unwrap_or(Self::Protected)
     }
+}
+
+/// A file is moved, and the request does not say where to.
+fn moves_to_unknown(request: &RequestOpened) -> bool {
+    let has_target = request.changes.iter().any(|change| change.to.is_some());
+    let is_open = |change: &Change| change.kind == ChangeKind::Move && change.to.is_none();
+    let is_call = |call: &Call| call.kind == CallKind::Move && !has_target && call.locations.len() < 2;
+    request.changes.iter().any(is_open) || request.call.as_deref().is_some_and(is_call)
 }
 
 /// Dangerous is what runs something, deletes, changes files outside the workspace, reaches the network, or is not
@@ -286,7 +297,19 @@ mod tests {
     #[test]
     fn an_edit_that_leaves_the_workspace_is_asked() {
         let place = place();
-        for path in ["directory_link/x", "file_link", "dangling_link", "~/notes", "~ada/notes", "", "a\0b", "."] {
+        for path in [
+            "directory_link/x",
+            "file_link",
+            "dangling_link",
+            "~/notes",
+            "~ada/notes",
+            "",
+            "a\0b",
+            ".",
+            "file:///etc/passwd",
+            "$HOME/.bashrc",
+            " /etc/passwd",
+        ] {
             for mode in [ApprovalMode::AutoEdit, ApprovalMode::AskDangerous] {
                 place.check(mode, &[], &[], &edit(path, ChangeKind::Modify), "ask");
                 place.check(mode, &[], &[], &tool("Edit", CallKind::Edit, path), "ask");
@@ -345,6 +368,19 @@ mod tests {
         place.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
         both.changes.reverse();
         place.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
+    }
+
+    #[test]
+    fn a_move_to_an_unknown_place_is_asked() {
+        let place = place();
+        let mut moved = tool("Move", CallKind::Move, "src/a.rs");
+        place.check(ApprovalMode::AutoEdit, &[], &[], &moved, "ask");
+        place.check(ApprovalMode::AskDangerous, &[], &[], &moved, "ask");
+        place.check(ApprovalMode::AutoEdit, &[], &[], &edit("src/a.rs", ChangeKind::Move), "ask");
+        let target = Location { path: "src/b.rs".to_owned(), line: None };
+        moved.call.as_mut().unwrap().locations.push(target);
+        place.check(ApprovalMode::AutoEdit, &[], &[], &moved, "allow");
+        place.check(ApprovalMode::AutoEdit, &[], &[], &rename("src/a.rs", "src/b.rs"), "allow");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::{
     mask::{Mask, secrets_of},
     past::Past,
     paths::{WorkingDirectory, copy_file_beneath},
+    protected_files::KnownFiles,
     session::{
         Private,
         sandbox_notices::{self, SessionSandbox},
@@ -34,6 +35,8 @@ pub struct Prepared {
     pub mask: Mask,
     /// The directories that a confined session may write.
     pub workspace: Vec<PathBuf>,
+    /// The protected files that are there when a confined session starts.
+    pub known: KnownFiles,
     /// The sandbox around the session, once it runs.
     pub sandbox: Option<supervise::SandboxReport>,
 }
@@ -75,6 +78,7 @@ impl Prepared {
             source,
             spec: None,
             workspace: Vec::new(),
+            known: KnownFiles::default(),
             sandbox: None,
             mask: Mask::new(secrets.into_iter().chain([secret]).chain(secrets_of(request))),
         };
@@ -155,6 +159,7 @@ impl Prepared {
         let confinement = order.confinement(&mut remarks)?;
         self.remarks.extend(remarks);
         self.workspace = workspace;
+        self.known = KnownFiles::remember(&confinement.protected);
         Ok(confinement)
     }
 
@@ -169,7 +174,8 @@ impl Prepared {
     /// The sandbox of a confined session, for what is reported about it.
     pub fn session_sandbox(&mut self, started: Timestamp) -> Option<SessionSandbox> {
         let workspace = std::mem::take(&mut self.workspace);
-        self.sandbox.is_some().then_some(SessionSandbox { workspace, started, refusals: 0 })
+        let known = std::mem::take(&mut self.known);
+        self.sandbox.is_some().then_some(SessionSandbox { workspace, started, known, refusals: 0 })
     }
 
     /// Adds a remark about each feature that the sandbox lacks.

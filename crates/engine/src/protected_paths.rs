@@ -5,7 +5,8 @@
 //! The list is about files that act on their own, when a directory is entered or opened, a git command is run or an
 //! agent is started. Code that people build, run or review as part of a project is not on it: sources, `Makefile`,
 //! `package.json`, CI workflows (which run elsewhere, on what was pushed) and `.gitmodules` (git itself refuses
-//! dangerous values there). A bare repository has no name to recognize it by and is not covered.
+//! dangerous values there). A bare repository has no name to recognize it by and is not covered. Paths that a repository's
+//! configuration names are found by [`crate::git_config`].
 
 use std::{
     ffi::OsStr,
@@ -201,83 +202,153 @@ pub fn patterns() -> impl Iterator<Item = &'static str> {
 /// Only the names count: a caller that resolves symlinks asks for both paths.
 #[must_use]
 pub fn is_protected(path: &Path, home: &Path) -> bool {
-    let (names, home) = (folded_names(path), folded_names(home));
-    patterns()
-        .any(|pattern| AnchoredPattern::new(pattern, path, &home).is_some_and(|anchored| anchored.matches(&names)))
+    ProtectedPatterns::new(home).locate(path).is_protected()
 }
 
-/// Whether everything in this directory is protected, also what is not there yet.
-#[must_use]
-pub fn is_protected_directory(path: &Path, home: &Path) -> bool {
-    let (names, home) = (folded_names(path), folded_names(home));
-    let whole = patterns().filter(|pattern| pattern.ends_with("/**"));
-    whole
-        .into_iter()
-        .any(|pattern| AnchoredPattern::new(pattern, path, &home).is_some_and(|anchored| anchored.matches(&names)))
+/// Every pattern on one machine. A path is compared name by name, so that a walk through a directory tree compares each
+/// name once, however deep it is.
+#[derive(Debug)]
+pub struct ProtectedPatterns {
+    patterns: Vec<Pattern>,
 }
 
-/// Whether a directory with this path can have protected files in it, by its name: `.git`, but no directory that a
-/// repository may be in. To move or replace such a directory is to change what it holds.
-#[must_use]
-pub fn can_hold_protected(path: &Path, home: &Path) -> bool {
-    let (names, home) = (folded_names(path), folded_names(home));
-    patterns().any(|pattern| {
-        AnchoredPattern::new(pattern, path, &home).is_some_and(|mut anchored| {
-            while anchored.pattern.pop().is_some() && !anchored.pattern.is_empty() {
-                if anchored.matches(&names) {
-                    return true;
-                }
-            }
-            false
-        })
-    })
+#[derive(Debug)]
+struct Pattern {
+    segments: Vec<Segment>,
+    /// It applies in any directory, not only below the root.
+    is_anywhere: bool,
+    /// How many of its first segments name the home directory.
+    home_length: usize,
 }
 
-/// A pattern and where in a path it begins.
-struct AnchoredPattern {
-    pattern: Vec<String>,
-    anchor: Anchor,
+#[derive(Debug)]
+enum Segment {
+    /// `**`
+    Directories,
+    /// A name, in which `*` stands for any text.
+    Name(String),
 }
 
-enum Anchor {
-    Anywhere,
-    Below(Vec<String>),
+/// How far each pattern matches a path.
+#[derive(Clone, Debug, Default)]
+pub struct PathMatch {
+    /// A pattern and how many of its segments the path matches to its end.
+    reached: Vec<(usize, usize)>,
+    is_whole: bool,
+    is_protected: bool,
+    is_protected_directory: bool,
+    can_hold_protected: bool,
 }
 
-impl AnchoredPattern {
-    /// None if the pattern cannot say anything about the path.
-    fn new(pattern: &str, path: &Path, home: &[String]) -> Option<Self> {
-        let (pattern, anchor) = match (pattern.strip_prefix("~/"), pattern.strip_prefix('/')) {
-            (Some(in_home), _) => (in_home, Anchor::Below(home.to_vec())),
-            (_, Some(absolute)) => (absolute, Anchor::Below(Vec::new())),
-            _ => (pattern, Anchor::Anywhere),
-        };
-        if matches!(anchor, Anchor::Below(_)) && !path.is_absolute() {
-            return None;
-        }
-        Some(Self { pattern: pattern.split('/').map(fold).collect(), anchor })
+impl PathMatch {
+    /// The match of a path that is protected with everything in it, whatever its name.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self { is_whole: true, is_protected: true, is_protected_directory: true, ..Self::default() }
     }
 
-    fn matches(&self, names: &[String]) -> bool {
-        match &self.anchor {
-            Anchor::Below(parent) => {
-                names.strip_prefix(parent.as_slice()).is_some_and(|rest| matches_names(&self.pattern, rest))
-            }
-            Anchor::Anywhere => {
-                (0..=names.len()).any(|start| matches_names(&self.pattern, names.get(start..).unwrap_or_default()))
-            }
-        }
+    /// No pattern goes on below this path that did not begin there.
+    #[must_use]
+    pub fn is_unrelated(&self) -> bool {
+        self.reached.is_empty() && !self.is_whole
+    }
+
+    /// A file with this path is protected.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.is_protected
+    }
+
+    /// Everything in this directory is protected, also what is not there yet.
+    #[must_use]
+    pub fn is_protected_directory(&self) -> bool {
+        self.is_protected_directory
+    }
+
+    /// A directory with this path can have protected files in it, by its name: `.git`, but no directory that a
+    /// repository may be in. To move or replace such a directory is to change what it holds.
+    #[must_use]
+    pub fn can_hold_protected(&self) -> bool {
+        self.can_hold_protected
     }
 }
 
-fn matches_names(pattern: &[String], names: &[String]) -> bool {
-    match pattern.split_first() {
-        None => names.is_empty(),
-        Some((first, rest)) if first == "**" => {
-            (0..=names.len()).any(|skipped| matches_names(rest, names.get(skipped..).unwrap_or_default()))
+impl ProtectedPatterns {
+    /// The patterns for a user with this home directory.
+    #[must_use]
+    pub fn new(home: &Path) -> Self {
+        let home = folded_names(home);
+        let patterns = patterns().map(|pattern| {
+            let (parent, rest, is_anywhere) = match (pattern.strip_prefix("~/"), pattern.strip_prefix('/')) {
+                (Some(in_home), _) => (home.as_slice(), in_home, false),
+                (_, Some(absolute)) => (&[][..], absolute, false),
+                _ => (&[][..], pattern, true),
+            };
+            let segment = |name: &str| if name == "**" { Segment::Directories } else { Segment::Name(fold(name)) };
+            let parents = parent.iter().cloned().map(Segment::Name);
+            Pattern {
+                segments: parents.chain(rest.split('/').map(segment)).collect(),
+                is_anywhere,
+                home_length: parent.len(),
+            }
+        });
+        Self { patterns: patterns.collect() }
+    }
+
+    /// Compares a path as a whole.
+    #[must_use]
+    pub fn locate(&self, path: &Path) -> PathMatch {
+        let start = if path.is_absolute() { self.root() } else { PathMatch::default() };
+        folded_names(path).iter().fold(start, |position, name| self.enter_folded(&position, name))
+    }
+
+    /// Goes from a path to something in it.
+    #[must_use]
+    pub fn enter(&self, parent: &PathMatch, name: &OsStr) -> PathMatch {
+        self.enter_folded(parent, &fold_os(name))
+    }
+
+    fn root(&self) -> PathMatch {
+        let anchored = self.patterns.iter().enumerate().filter(|(_, pattern)| !pattern.is_anywhere);
+        PathMatch { reached: anchored.map(|(index, _)| (index, 0)).collect(), ..PathMatch::default() }
+    }
+
+    fn enter_folded(&self, parent: &PathMatch, name: &str) -> PathMatch {
+        let mut next = if parent.is_whole { PathMatch::whole() } else { PathMatch::default() };
+        let anywhere = self.patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_anywhere);
+        for (index, length) in parent.reached.iter().copied().chain(anywhere.map(|(index, _)| (index, 0))) {
+            let Some(pattern) = self.patterns.get(index) else { continue };
+            // `**` takes any number of names.
+            if length > 0 && matches!(pattern.segments.get(length - 1), Some(Segment::Directories)) {
+                pattern.reach(index, length, &mut next);
+            }
+            if let Some(Segment::Name(expected)) = pattern.segments.get(length)
+                && matches_name(expected, name)
+            {
+                pattern.reach(index, length + 1, &mut next);
+            }
         }
-        Some((first, rest)) => {
-            names.split_first().is_some_and(|(name, more)| matches_name(first, name) && matches_names(rest, more))
+        next
+    }
+}
+
+impl Pattern {
+    fn reach(&self, index: usize, mut length: usize, next: &mut PathMatch) {
+        loop {
+            if !next.reached.contains(&(index, length)) {
+                next.reached.push((index, length));
+            }
+            if length == self.segments.len() {
+                next.is_protected = true;
+                next.is_protected_directory |= matches!(self.segments.last(), Some(Segment::Directories));
+            } else {
+                next.can_hold_protected |= length > self.home_length;
+            }
+            // `**` takes no name at all, too.
+            match self.segments.get(length) {
+                Some(Segment::Directories) => length += 1,
+                _ => return,
+            }
         }
     }
 }
@@ -331,7 +402,7 @@ fn fold(name: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{can_hold_protected, is_protected, is_protected_directory, patterns};
+    use super::{ProtectedPatterns, is_protected, patterns};
 
     fn protected(path: &str) -> bool {
         is_protected(Path::new(path), Path::new("/home/ada"))
@@ -415,11 +486,15 @@ mod tests {
             ("/w", false, false),
             ("/home/ada/.config", false, true),
             ("/w/.config", false, false),
+            ("/w/.git/modules/a/a/a", false, true),
+            ("/w/.git/modules/a/hooks/x", true, true),
+            ("/home/ada", false, false),
+            ("/", false, false),
         ] {
-            let path = Path::new(path);
-            assert_eq!(is_protected_directory(path, home), whole, "{}", path.display());
+            let found = ProtectedPatterns::new(home).locate(Path::new(path));
+            assert_eq!(found.is_protected_directory(), whole, "{path}");
             // `hooks/**` without its tail is `hooks`: to replace the directory is to replace what is in it.
-            assert_eq!(can_hold_protected(path, home), holds, "{}", path.display());
+            assert_eq!(found.can_hold_protected(), holds, "{path}");
         }
     }
 

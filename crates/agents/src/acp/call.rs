@@ -89,10 +89,16 @@ impl ToolCall {
         if !keep(self.title.is_some()) {
             self.title = fields.filled("title").or(self.title.take());
         }
-        self.kind = fields.str("kind").map(|word| names::kind(&word)).or(self.kind);
-        if !keep(self.locations.is_some()) {
-            self.locations = fields.raw("locations").or(self.locations.take());
-        }
+        let kind = fields.str("kind").map(|word| names::kind(&word));
+        self.kind = match (self.kind, kind) {
+            (Some(known), Some(told)) => Some(stronger(known, told, asks)),
+            (known, told) => told.or(known),
+        };
+        let locations = fields.raw("locations");
+        self.locations = match (self.locations.take(), locations) {
+            (Some(known), Some(told)) if asks => Some(joined(&known, &told)),
+            (known, told) => told.or(known),
+        };
         if !keep(self.input.is_some()) {
             self.input = fields.raw("rawInput").or(self.input.take());
         }
@@ -109,7 +115,11 @@ impl ToolCall {
         if let Some(content) = fields.get("content") {
             let shown = changes::diffs(content, scribe);
             if !shown.is_empty() {
-                self.changes = shown.into_iter().map(|change| changes::better(&self.changes, change)).collect();
+                let shown: Vec<_> = shown.into_iter().map(|change| changes::better(&self.changes, change)).collect();
+                // Who is asked decides about what was announced, too.
+                let is_asked = record == Source::Permission;
+                self.changes.retain(|known| is_asked && shown.iter().all(|new| new.path != known.path));
+                self.changes.splice(..0, shown);
             }
             if record != Source::Permission {
                 self.content = Some(content.to_raw());
@@ -156,6 +166,38 @@ impl ToolCall {
         let known = scribe.item(&self.item).map(|item| &item.details);
         self.piecewise && matches!(known, Some(Details::Command(command)) if command.truncated)
     }
+}
+
+/// What a call is that is described twice: the kind that can do more. The first description of an update may be too
+/// vague; that of a request for permission counts as it is.
+fn stronger(known: CallKind, told: CallKind, asks: bool) -> CallKind {
+    let strength = |kind: CallKind| match kind {
+        CallKind::Read => 0,
+        CallKind::Search => 1,
+        CallKind::Think => 2,
+        CallKind::Edit => 3,
+        CallKind::Move => 4,
+        CallKind::Delete => 5,
+        CallKind::Mode => 6,
+        CallKind::Other => 7,
+        CallKind::Fetch => 8,
+        CallKind::Execute => 9,
+    };
+    if known == CallKind::Other && !asks || strength(told) >= strength(known) { told } else { known }
+}
+
+/// Two lists as one, without what is in both.
+fn joined(known: &RawValue, told: &RawValue) -> Box<RawValue> {
+    let entries = |raw: &RawValue| -> Vec<Box<RawValue>> {
+        parsed(Some(raw)).map(Json::array).unwrap_or_default().into_iter().map(Json::to_raw).collect()
+    };
+    let mut all = entries(known);
+    for entry in entries(told) {
+        if !all.iter().any(|known| known.get() == entry.get()) {
+            all.push(entry);
+        }
+    }
+    switchboard_event::raw(&all)
 }
 
 /// An agent that has no `rawInput` may show the input as text, where it says what will be done.

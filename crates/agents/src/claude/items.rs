@@ -17,15 +17,19 @@ pub fn item(name: &str, input: Option<Json<'_>>, todos: &Todos, scribe: &Scribe)
         kind,
         op,
         input: input.map(Json::to_raw),
-        locations: location(&args, scribe).into_iter().collect(),
+        locations: location(name, &args, scribe).into_iter().collect(),
         team: team(name, &args),
         ..Call::default()
     };
     Item::new(details(name, &args, todos, scribe)).with_call(call)
 }
 
-fn location(args: &Object<'_>, scribe: &Scribe) -> Option<Location> {
-    let path = args.str("file_path").or_else(|| args.str("notebook_path")).or_else(|| args.str("path"))?;
+fn location(name: &str, args: &Object<'_>, scribe: &Scribe) -> Option<Location> {
+    let keys = match name {
+        "NotebookEdit" | "NotebookRead" => ["notebook_path", "file_path", "path"],
+        _ => ["file_path", "notebook_path", "path"],
+    };
+    let path = keys.into_iter().find_map(|key| args.str(key))?;
     Some(Location { path: scribe.absolute(&path), line: args.u64("offset") })
 }
 
@@ -64,7 +68,7 @@ fn details(name: &str, args: &Object<'_>, todos: &Todos, scribe: &Scribe) -> Det
         }
         .into(),
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
-            let changes = location(args, scribe).map(|at| change(name, at.path, args)).into_iter().collect();
+            let changes = location(name, args, scribe).map(|at| change(name, at.path, args)).into_iter().collect();
             FileChange { changes, output: None }.into()
         }
         "WebSearch" | "web_search" => {
@@ -171,6 +175,33 @@ impl Todos {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::{Details, SessionConfig};
+
+    use super::{Todos, item};
+    use crate::{Json, Scribe, Start};
+
+    #[test]
+    fn a_path_that_claude_expands_is_not_taken_for_a_relative_one() {
+        let config = SessionConfig { working_directory: Some("/work".to_owned()), ..SessionConfig::default() };
+        let scribe = Scribe::new("claude", 1, 1, 0, Start { config, ..Start::default() });
+        for (tool, input, path) in [
+            ("Write", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
+            ("Edit", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
+            ("MultiEdit", r#"{"file_path":" ~/.bashrc"}"#, " ~/.bashrc"),
+            ("NotebookEdit", r#"{"notebook_path":"~/.bashrc"}"#, "~/.bashrc"),
+            ("NotebookEdit", r#"{"file_path":"a","notebook_path":"~/.bashrc"}"#, "~/.bashrc"),
+            ("Write", r#"{"file_path":"a"}"#, "/work/a"),
+        ] {
+            let item = item(tool, Json::parse(input), &Todos::default(), &scribe);
+            let Details::FileChange(change) = &item.details else { panic!("{tool}: {item:?}") };
+            assert_eq!(change.changes[0].path, path, "{tool} {input}");
+            assert_eq!(item.call.unwrap().locations[0].path, path, "{tool} {input}");
         }
     }
 }

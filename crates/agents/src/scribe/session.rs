@@ -75,11 +75,11 @@ impl Scribe {
         self.info.cwd.as_deref().or(self.start.config.working_directory.as_deref())
     }
 
-    /// A path made absolute, where the folder is known.
+    /// A relative path made absolute, where the directory is known.
     #[must_use]
     pub fn absolute(&self, path: &str) -> String {
         match self.cwd() {
-            Some(cwd) if !path.starts_with('/') && !path.is_empty() => {
+            Some(cwd) if is_relative(path) => {
                 format!("{}/{}", cwd.trim_end_matches('/'), path.trim_start_matches("./"))
             }
             _ => path.to_owned(),
@@ -225,6 +225,14 @@ impl Scribe {
     }
 }
 
+/// Whether a path is relative, and surely so: an agent may expand `~` and variables, remove blanks, or open the path in a
+/// URI. Those stay as they are, so that they can be judged.
+fn is_relative(path: &str) -> bool {
+    let is_file_uri = path.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
+    let starts_plainly = path.chars().next().is_some_and(|c| !matches!(c, '/' | '~' | '$') && !c.is_whitespace());
+    starts_plainly && !is_file_uri && !path.contains("://")
+}
+
 /// The fields of `new` that `known` does not have.
 fn news(known: &Info, new: &Info) -> Info {
     macro_rules! changed {
@@ -252,4 +260,19 @@ fn remember(known: &mut Info, new: Info) {
     }
     take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities;
           lists: tools, commands, modes, models, options, mcp, agents);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_relative;
+
+    #[test]
+    fn a_path_that_an_agent_may_expand_is_not_relative() {
+        for path in ["a", "./a", "../a", "a/~", "a:b", "a$b"] {
+            assert!(is_relative(path), "{path}");
+        }
+        for path in ["", "/a", "~", "~/a", "~ada/a", "$HOME/a", " a", "\ta", "file:///a", "FILE:/a", "http://a/b"] {
+            assert!(!is_relative(path), "{path}");
+        }
+    }
 }

@@ -25,6 +25,12 @@ pub enum PathError {
     /// It names the home directory of another user.
     #[error("the path is in another user's home directory")]
     OtherHome,
+    /// It names a variable, which only the agent can expand.
+    #[error("the path contains a variable")]
+    Variable,
+    /// It is a URI.
+    #[error("the path is a URI")]
+    Uri,
     /// It follows more links than the kernel would.
     #[error("too many symbolic links")]
     TooManyLinks,

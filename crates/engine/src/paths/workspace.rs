@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{PathError, resolve_path};
-use crate::protected_paths::{can_hold_protected, is_protected};
+use crate::{git_config::UserGitConfig, protected_paths::ProtectedPatterns};
 
 /// The directory that a session works in, and the home directories that `~` can stand for.
 #[derive(Clone, Debug)]
@@ -36,11 +36,12 @@ impl Workspace {
 
     /// Judges a path that an agent gives, relative to the workspace.
     ///
-    /// An agent may or may not expand `~`, and may or may not shorten `a/..` before it opens the file. Each reading
-    /// counts: the target is inside if all of them are, and protected if one of them is.
+    /// An agent may or may not expand `~`, may or may not remove blanks around a path, and may or may not shorten `a/..`
+    /// before it opens the file. Each reading counts: the target is inside if all of them are, and protected if one of
+    /// them is.
     ///
     /// # Errors
-    /// If it cannot be told where the path leads.
+    /// If it cannot be told where the path leads, as with a variable or a URI.
     pub fn edit_target(&self, path: &str) -> Result<EditTarget, PathError> {
         let mut target = EditTarget { is_inside: true, is_protected: false };
         for reading in self.readings(path)? {
@@ -53,11 +54,23 @@ impl Workspace {
     }
 
     fn readings(&self, path: &str) -> Result<Vec<PathBuf>, PathError> {
-        if path.is_empty() {
+        let trimmed = path.trim();
+        if trimmed.is_empty() {
             return Err(PathError::Empty);
         }
+        if is_uri(trimmed) {
+            return Err(PathError::Uri);
+        }
+        // The name of the workspace itself is known.
+        let named = path.strip_prefix(&*self.directory.to_string_lossy()).unwrap_or(path);
+        if has_variable(named) {
+            return Err(PathError::Variable);
+        }
         let mut readings = vec![self.directory.join(path)];
-        if let Some(rest) = path.strip_prefix('~') {
+        if trimmed != path {
+            readings.push(self.directory.join(trimmed));
+        }
+        if let Some(rest) = trimmed.strip_prefix('~') {
             if !rest.is_empty() && !rest.starts_with('/') {
                 return Err(PathError::OtherHome);
             }
@@ -73,9 +86,35 @@ impl Workspace {
     }
 
     fn protects(&self, path: &Path) -> bool {
-        let guards = |home: &Path| is_protected(path, home) || can_hold_protected(path, home);
-        self.homes.iter().any(|home| guards(home) || resolve_path(home).is_ok_and(|home| guards(&home)))
+        let homes = self.homes.iter().flat_map(|home| [Some(home.clone()), resolve_path(home).ok()]).flatten();
+        homes.into_iter().any(|home| {
+            let found = ProtectedPatterns::new(&home).locate(path);
+            found.is_protected() || found.can_hold_protected() || is_named_by_git(path, &home)
+        })
     }
+}
+
+/// The configuration of a repository around the path says that git runs or reads it.
+fn is_named_by_git(path: &Path, home: &Path) -> bool {
+    let named = UserGitConfig::read(home).named_paths_above(path);
+    named.iter().any(|named| path.starts_with(named) || named.starts_with(path))
+}
+
+/// `file:///x` and the like. An agent may open the path that is in it.
+fn is_uri(path: &str) -> bool {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    path.split_once(':').is_some_and(|(scheme, rest)| {
+        is_scheme(scheme) && (rest.starts_with("//") || scheme.eq_ignore_ascii_case("file"))
+    })
+}
+
+/// `$NAME`, `${NAME}` or `$(command)`, which a shell on the way to the file would replace.
+fn has_variable(path: &str) -> bool {
+    let starts_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '{' | '('));
+    path.match_indices('$').any(|(at, _)| path.get(at + 1..).is_some_and(starts_name))
 }
 
 /// The path without `.` and `..`, by its words alone.
@@ -152,6 +191,18 @@ mod tests {
             ("~/notes.txt", "outside"),
             ("~", "outside"),
             ("~ada/notes.txt", "unknown"),
+            (" ../other/x", "outside"),
+            (" /etc/hosts", "outside"),
+            ("src/x ", "inside"),
+            (" ", "unknown"),
+            ("file:///etc/passwd", "unknown"),
+            ("FILE:/etc/passwd", "unknown"),
+            ("vscode-remote://host/x", "unknown"),
+            ("$HOME/x", "unknown"),
+            ("src/${HOME}/x", "unknown"),
+            ("$(pwd)/x", "unknown"),
+            ("src/a$.rs", "inside"),
+            ("src/a:b.rs", "inside"),
             ("", "unknown"),
             ("loop", "unknown"),
             ("a\0b", "unknown"),
@@ -170,6 +221,9 @@ mod tests {
         symlink(".git/hooks", project.join("harmless")).unwrap();
         symlink("src", project.join(".husky")).unwrap();
         symlink("src/config", project.join(".envrc")).unwrap();
+        fs::create_dir_all(project.join("sub/.git")).unwrap();
+        fs::write(project.join(".git/config"), "[core]\nhooksPath=.githooks\n[include]\npath=../tools/inc\n").unwrap();
+        fs::write(project.join("sub/.git/config"), "[core]\nhooksPath=scripts\n").unwrap();
         for path in [
             ".git/hooks/pre-commit",
             ".git/config",
@@ -185,12 +239,28 @@ mod tests {
             "src/../.git/config",
             "~/.bashrc",
             "~/.config/fish/config.fish",
+            " ~/.bashrc",
+            ".mcp.json ",
+            ".githooks/pre-commit",
+            ".githooks",
+            "tools/inc",
+            "sub/scripts/pre-push",
         ] {
             assert_eq!(judge(&place.workspace, path), "protected", "{path}");
         }
-        for path in [".git/HEAD", "src/config", ".github/workflows/ci.yml", "bashrc"] {
+        for path in [".git/HEAD", "src/config", ".github/workflows/ci.yml", "bashrc", "scripts/x", "tools/other"] {
             assert_eq!(judge(&place.workspace, path), "inside", "{path}");
         }
+    }
+
+    #[test]
+    fn a_dollar_sign_in_the_name_of_the_workspace_is_no_variable() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap().join("$work");
+        fs::create_dir(&base).unwrap();
+        let workspace = Workspace::new(base.clone(), ["/home/ada".into()]);
+        assert_eq!(judge(&workspace, &base.join("x").to_string_lossy()), "inside");
+        assert_eq!(judge(&workspace, &base.join("$X").to_string_lossy()), "unknown");
     }
 
     #[test]
