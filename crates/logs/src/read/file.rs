@@ -3,23 +3,43 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, SeekFrom, seek};
+
+/// Smaller files are read whatever they hold.
+const MIN_SPARSE_BYTES: u64 = 16 << 20;
+
+/// How much longer than its data a file may be. Compressed file systems need less space than a file is long, too.
+const MAX_BYTES_PER_STORED_BYTE: u64 = 64;
 
 /// Opens a file.
 ///
 /// # Errors
-/// If it cannot be opened, or is none.
+/// If it cannot be opened, is none, or is nearly all holes: reading those takes as long as reading data, at no cost for
+/// who made them.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() {
-        return Ok(file);
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
+    let stored = found.blocks().saturating_mul(512).saturating_mul(MAX_BYTES_PER_STORED_BYTE);
+    if found.len() >= MIN_SPARSE_BYTES && stored < found.len() && has_holes(&file, found.len())? {
+        let text = format!("it is {} bytes long and nearly all holes", found.len());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(file)
+}
+
+/// Whether a part of the file is not stored. A file system that does not know says no.
+fn has_holes(file: &File, length: u64) -> io::Result<bool> {
+    let hole = seek(file, SeekFrom::Hole(0))?;
+    seek(file, SeekFrom::Start(0))?;
+    Ok(hole < length)
 }
 
 /// All of a file.
@@ -30,4 +50,32 @@ pub fn whole(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, io::Write as _};
+
+    use super::{open, whole};
+
+    #[test]
+    fn a_file_of_holes_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("big.jsonl");
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"{}\n").unwrap();
+        file.set_len(1 << 20).unwrap();
+        assert_eq!(whole(&path).unwrap().len(), 1 << 20);
+        file.set_len(40 << 30).unwrap();
+        let refused = open(&path).unwrap_err();
+        assert!(refused.to_string().contains("nearly all holes"), "{refused}");
+    }
+
+    #[test]
+    fn a_long_file_is_read_from_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.jsonl");
+        std::fs::write(&path, vec![b'x'; 17 << 20]).unwrap();
+        assert_eq!(whole(&path).unwrap().len(), 17 << 20);
+    }
 }
