@@ -2,7 +2,6 @@
 
 use std::{
     io::Write as _,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,7 +12,7 @@ use switchboard_logs::looked_in;
 use switchboard_serve::{Drain, Private, Service, Setup, guard::Token, private};
 use switchboard_store::{Log as _, LogHealth, Options, Store};
 
-use crate::{failure::Failure, host, view::clean};
+use crate::{failure::Failure, host};
 
 /// The log, open to run sessions.
 pub struct Data {
@@ -40,7 +39,6 @@ pub struct Bounds {
 /// Opens the log to run sessions, and ends what a crash left open.
 pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
     let folder = host::absolute(&host::data_folder(folder)?);
-    check_directory(&folder)?;
     let options = Options { owner: Some(this_process()), durable, ..Options::default() };
     let store = Store::open(&folder, &options)?;
     let (owner, owners) = (store.owner(), store.owners_folder());
@@ -82,27 +80,11 @@ pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
 /// to run that does not.
 pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
     let folder = host::data_folder(folder)?;
-    check_directory(&folder)?;
     let store = Store::open(&folder, &Options::default())?;
     if !store.is_read_only() && !store.abandoned()?.is_empty() {
         drop(engine(Some(folder))?);
     }
     Ok(Arc::new(store))
-}
-
-/// Warns about a data directory that others can write to: they could replace the log and the token. One that belongs
-/// to another user is refused, unless we are root (in containers, directories of the host often do).
-fn check_directory(folder: &Path) -> Result<(), Failure> {
-    let Ok(found) = std::fs::metadata(folder) else { return Ok(()) };
-    let (us, path) = (rustix::process::geteuid(), clean::line(&folder.to_string_lossy()));
-    if found.uid() != us.as_raw() && found.uid() != 0 && !us.is_root() {
-        let text = format!("the data directory {path} belongs to another user\nhint: name another one with --data");
-        return Err(Failure::Refused(text));
-    }
-    if found.mode() & 0o022 != 0 {
-        warn(&format!("the data directory {path} can be written by other users; run `chmod go-w` on it"));
-    }
-    Ok(())
 }
 
 fn warn(text: &str) {

@@ -14,12 +14,12 @@ use switchboard_engine::{
     supervise::{SandboxReport, StartError, probe, sandbox_refusal_hint},
 };
 
-use crate::{failure::Failure, host};
+use crate::{data_directory::DirectoryCheck, failure::Failure, host, view::clean};
 
 /// Check the sandbox, the data directory and the agents
 ///
 /// The sandbox is checked by starting a confined process. Nothing is sent anywhere. Exits with 1 if something that
-/// sessions need is missing.
+/// sessions need is missing, or other users can change the data directory.
 #[derive(Args)]
 pub struct Doctor {
     /// Directory where sessions are kept [default: the platform's data directory]
@@ -33,7 +33,7 @@ pub struct Doctor {
 /// Runs the command.
 pub fn run(args: &Doctor) -> Result<ExitCode, Failure> {
     let machine = host::machine()?;
-    let data = host::absolute(&host::data_folder(args.data.clone())?);
+    let data = host::absolute(&host::unchecked_data_folder(args.data.clone())?);
     let sandbox = host::runtime()?.block_on(probe(&machine.program));
     let checkup = Checkup { sandbox, data_problem: data_problem(&data), data, agents: glance(&machine) };
     let text = if args.json { format!("{}\n", checkup.json()) } else { checkup.text() };
@@ -56,7 +56,7 @@ impl Checkup {
     fn text(&self) -> String {
         let mut lines = self.sandbox_lines();
         let state = self.data_problem.as_deref().unwrap_or("ok");
-        lines.push(format!("data     {}: {state}", self.data.display()));
+        lines.push(format!("data     {}: {state}", clean::line(&self.data.to_string_lossy())));
         lines.push("agents".to_owned());
         let agents = self.agents.iter().filter(|agent| agent.state != Installed::ByCommand);
         lines.extend(agents.map(|agent| format!("  {:<16} {}", agent.name, agent_state(agent))));
@@ -121,9 +121,13 @@ fn agent_state(agent: &Inspected) -> String {
     }
 }
 
-/// The reason why sessions cannot be kept in a directory.
+/// The reason why sessions cannot, or should not, be kept in a directory.
 fn data_problem(directory: &Path) -> Option<String> {
+    if let Some(problem) = DirectoryCheck::new(directory).summary() {
+        return Some(problem);
+    }
     let existing = directory.ancestors().find(|path| path.exists())?;
     let probe = tempfile::Builder::new().prefix(".switchboard-doctor").tempfile_in(existing);
-    probe.err().map(|error| format!("cannot write to {}: {error}", existing.display()))
+    let path = clean::line(&existing.to_string_lossy());
+    probe.err().map(|error| format!("cannot write to {path}: {}", clean::line(&error.to_string())))
 }

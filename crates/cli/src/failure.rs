@@ -129,7 +129,10 @@ fn refused(error: &StartError) -> u8 {
         | StartError::BadRequest(_)
         | StartError::NoSession(_)
         | StartError::Running(_) => 2,
-        StartError::NotInstalled { .. } | StartError::NoSuchProgram { .. } | StartError::TooOld { .. } => 3,
+        StartError::NotInstalled { .. }
+        | StartError::NoSuchProgram { .. }
+        | StartError::NoSuchFile(_)
+        | StartError::TooOld { .. } => 3,
         StartError::Unsupported(_) | StartError::Launch(_) => 4,
         StartError::Files { .. } | StartError::Store(_) => 5,
     }

@@ -18,7 +18,7 @@ use switchboard_engine::{
 use switchboard_event::{Id, Timestamp};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::failure::Failure;
+use crate::{data_directory, failure::Failure};
 
 /// The largest configuration file or schema that is read.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
@@ -91,8 +91,16 @@ fn secret() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
-/// Where sessions are kept: as it was said, or the platform's data folder.
+/// Where sessions are kept: as it was said, or the platform's data folder. One that is not to be trusted is refused, or
+/// warned about.
 pub fn data_folder(said: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let folder = unchecked_data_folder(said)?;
+    data_directory::check(&folder)?;
+    Ok(folder)
+}
+
+/// The same, whatever it is.
+pub fn unchecked_data_folder(said: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let machine = machine()?;
     let variable = |name: &str| machine.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let platform = || variable("XDG_DATA_HOME").filter(|folder| folder.is_absolute());
@@ -178,7 +186,7 @@ pub fn read_base64(path: &Path) -> Result<String, Failure> {
 }
 
 /// Reads a regular file, or what a shell passes as a descriptor (`<(command)`). Other pipes and devices may never end.
-fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+pub fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     if !["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].iter().any(|name| path.to_string_lossy().starts_with(name)) {
         return read_bounded_file(path, max_bytes).map_err(|error| match error {
             LocateError::Io(cause) => cause,

@@ -5,6 +5,7 @@ mod agents;
 mod args;
 mod completions;
 mod data;
+mod data_directory;
 mod dialects;
 mod doctor;
 mod failure;

@@ -6,12 +6,15 @@ use std::{
 };
 
 use clap::Args;
-use switchboard_serve::guard::Token as Secret;
+use switchboard_serve::guard::{BadToken, Token as Secret};
 
 use crate::{failure::Failure, host};
 
 /// The variable that overrides the token in the data folder.
 const VARIABLE: &str = "SWITCHBOARD_TOKEN";
+
+/// Maximum size of a file with a token.
+const MAX_FILE_BYTES: u64 = 4096;
 
 /// Print the token that `switchboard serve` asks for
 ///
@@ -46,7 +49,14 @@ fn renew(folder: &Path) -> Result<Secret, Failure> {
 pub fn of_server(folder: &Path, file: Option<&Path>) -> Result<Secret, Failure> {
     match (host::variable(VARIABLE), file) {
         (Some(text), _) => Ok(Secret::new(&text, VARIABLE)?),
-        (None, Some(file)) => Ok(Secret::read(file)?),
+        (None, Some(file)) => read(file),
         (None, None) => Ok(Secret::of_folder(folder)?),
     }
+}
+
+/// The token in a file that was named, which may be anything: a pipe would be waited for.
+fn read(file: &Path) -> Result<Secret, Failure> {
+    let bytes = host::read_bounded(file, MAX_FILE_BYTES);
+    let bytes = bytes.map_err(|cause| BadToken::File { path: file.to_owned(), cause })?;
+    Ok(Secret::new(&String::from_utf8_lossy(&bytes), &file.display().to_string())?)
 }

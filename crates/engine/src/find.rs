@@ -28,10 +28,13 @@ pub fn program(agent: &Agent, name: &str, machine: &Machine) -> Result<Found, St
             program: named.clone(),
             hint: format!("{variable} names it; unset it to use the one on the PATH"),
         })?,
-        None => on_path(name, machine).ok_or_else(|| StartError::NotInstalled {
-            title: agent.title.to_owned(),
-            program: name.to_owned(),
-            install: agent.install.map(str::to_owned),
+        None => on_path(name, machine).ok_or_else(|| match name.contains('/') {
+            true => StartError::NoSuchFile(name.to_owned()),
+            false => StartError::NotInstalled {
+                title: agent.title.to_owned(),
+                program: name.to_owned(),
+                install: agent.install.map(str::to_owned),
+            },
         })?,
     };
     let version = package_version(&path);

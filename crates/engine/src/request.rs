@@ -106,6 +106,9 @@ pub enum StartError {
         /// The command that installs it.
         install: Option<String>,
     },
+    /// The program is named by its path, and is not there.
+    #[error("{0}: no such file")]
+    NoSuchFile(String),
     /// The program that was named is not there.
     #[error("there is no program `{program}`{}", with_hint(Some(.hint.clone())))]
     NoSuchProgram {

@@ -26,7 +26,7 @@ pub const ORDINARY_USER_ID: u32 = 65534;
 pub fn ordinary_user_command(directory: &Path, args: &[&str]) -> Command {
     let (program, id) = (directory.join("switchboard"), ORDINARY_USER_ID.to_string());
     // A copy cannot run while a process that another test has just started still has it open for writing.
-    if fs::hard_link(env!("CARGO_BIN_EXE_switchboard"), &program).is_err() {
+    if !program.exists() && fs::hard_link(env!("CARGO_BIN_EXE_switchboard"), &program).is_err() {
         fs::copy(env!("CARGO_BIN_EXE_switchboard"), &program).unwrap();
     }
     let mut command = Command::new("setpriv");

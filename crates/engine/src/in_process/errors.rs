@@ -9,7 +9,7 @@ use crate::{CommandError, StartError};
 pub fn of_start(error: &StartError) -> AgentError {
     let (kind, code) = match error {
         StartError::UnknownAgent(_) => (AgentErrorKind::ProtocolError, "unknown_agent"),
-        StartError::NotInstalled { .. } | StartError::NoSuchProgram { .. } => {
+        StartError::NotInstalled { .. } | StartError::NoSuchProgram { .. } | StartError::NoSuchFile(_) => {
             (AgentErrorKind::ConnectionFailed, "not_installed")
         }
         StartError::TooOld { .. } => (AgentErrorKind::ConnectionFailed, "too_old"),

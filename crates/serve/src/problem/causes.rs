@@ -19,7 +19,7 @@ impl From<StartError> for Problem {
         let (status, code) = match &error {
             StartError::UnknownAgent(_) => (StatusCode::BAD_REQUEST, "unknown_agent"),
             StartError::NotInstalled { .. } => (StatusCode::CONFLICT, "not_installed"),
-            StartError::NoSuchProgram { .. } => (StatusCode::CONFLICT, "no_such_program"),
+            StartError::NoSuchProgram { .. } | StartError::NoSuchFile(_) => (StatusCode::CONFLICT, "no_such_program"),
             StartError::TooOld { .. } => (StatusCode::CONFLICT, "too_old"),
             StartError::BadFolder { .. } => (StatusCode::CONFLICT, "bad_folder"),
             StartError::Unsupported(_) => (StatusCode::CONFLICT, "unsupported"),

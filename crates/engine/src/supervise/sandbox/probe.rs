@@ -43,7 +43,14 @@ pub fn refusal_hint(cause: &str) -> String {
             "run on Linux 6.2 or newer with Landlock enabled (`landlock` in the boot option lsm=), {accept}"
         );
     }
-    if !cause.contains("namespace") && !cause.contains("mount") {
+    let is_gone =
+        |cause: &str| ["Not a directory", "No such file or directory"].iter().any(|text| cause.contains(text));
+    if is_gone(cause) {
+        return "a file or directory was moved or replaced while the session started: start it again".to_owned();
+    }
+    let is_forbidden = ["not permitted", "ermission denied"].iter().any(|text| cause.contains(text));
+    let is_refused = cause.contains("namespace") || cause.contains("mount") && is_forbidden;
+    if !is_refused {
         return format!("run `switchboard doctor` for details, {accept}");
     }
     let value = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
