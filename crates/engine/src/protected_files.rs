@@ -527,14 +527,14 @@ mod tests {
             (".githooks/pre-commit", ""),
             ("tools/inc", "[core]\nfsmonitor = x\n"),
             ("sub/.git/HEAD", ""),
-            ("sub/.git/config", "[core]\nhooksPath = ../shared\n"),
-            ("shared/pre-push", ""),
+            ("sub/.git/config", "[core]\nhooksPath = ../common\n"),
+            ("common/pre-push", ""),
             (
                 ".git/config",
                 "[core]\nhooksPath = .githooks\n[include]\npath = ../tools/inc\n[include]\npath = ../new\n",
             ),
         ]);
-        let expected = [".git/config", ".githooks", "shared", "sub/.git/config", "tools/inc"];
+        let expected = [".git/config", ".githooks", "common", "sub/.git/config", "tools/inc"];
         assert_eq!(place.existing().paths, expected.map(|path| place.root.join(path)));
         assert_eq!(place.changed(), [""; 0]);
         fs::write(place.root.join("new"), "").unwrap();

@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_path_that_claude_expands_is_not_taken_for_a_relative_one() {
-        let config = SessionConfig { working_directory: Some("/work".to_owned()), ..SessionConfig::default() };
+        let config = SessionConfig { working_directory: Some("/srv".to_owned()), ..SessionConfig::default() };
         let scribe = Scribe::new("claude", 1, 1, 0, Start { config, ..Start::default() });
         for (tool, input, path) in [
             ("Write", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
@@ -196,7 +196,7 @@ mod tests {
             ("MultiEdit", r#"{"file_path":" ~/.bashrc"}"#, " ~/.bashrc"),
             ("NotebookEdit", r#"{"notebook_path":"~/.bashrc"}"#, "~/.bashrc"),
             ("NotebookEdit", r#"{"file_path":"a","notebook_path":"~/.bashrc"}"#, "~/.bashrc"),
-            ("Write", r#"{"file_path":"a"}"#, "/work/a"),
+            ("Write", r#"{"file_path":"a"}"#, "/srv/a"),
         ] {
             let item = item(tool, Json::parse(input), &Todos::default(), &scribe);
             let Details::FileChange(change) = &item.details else { panic!("{tool}: {item:?}") };

@@ -471,7 +471,7 @@ fn a_control_group_is_cleared_after_its_owner_was_killed() {
         let script = format!(
             "(setsid sh -c 'setsid env -i /bin/sleep {sleep} & ' >/dev/null 2>&1 &)
              while ! pgrep -f 'sleep {sleep}' >/dev/null; do :; done
-             kill -9 $(ps -o ppid= -p $PPID) $PPID"
+             kill -STOP $PPID; kill -9 $(ps -o ppid= -p $PPID) $PPID"
         );
         let mut holder = group.command(user, &lab.agent);
         holder.args(["shell", "free", &script]).env_clear().current_dir("/");

@@ -18,8 +18,8 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         let (status, code) = match &error {
             StartError::UnknownAgent(_) => (StatusCode::BAD_REQUEST, "unknown_agent"),
-            StartError::NotInstalled { .. } => (StatusCode::CONFLICT, "not_installed"),
-            StartError::NoSuchProgram { .. } | StartError::NoSuchFile(_) => (StatusCode::CONFLICT, "no_such_program"),
+            StartError::NotInstalled { .. } | StartError::NoSuchFile(_) => (StatusCode::CONFLICT, "not_installed"),
+            StartError::NoSuchProgram { .. } => (StatusCode::CONFLICT, "no_such_program"),
             StartError::TooOld { .. } => (StatusCode::CONFLICT, "too_old"),
             StartError::BadFolder { .. } => (StatusCode::CONFLICT, "bad_folder"),
             StartError::Unsupported(_) => (StatusCode::CONFLICT, "unsupported"),
