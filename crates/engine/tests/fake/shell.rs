@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use switchboard_engine::supervise::{Confinement, DirectoryView, Input, Spec, adopt_orphans, start};
+use switchboard_engine::supervise::{
+    Confinement, DirectoryView, Input, Spec, adopt_orphans, remove_abandoned_cgroups, start,
+};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::say;
@@ -15,8 +17,13 @@ use super::say;
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Runs the script that comes last, with the sandbox that the arguments before it describe; `free` means none. Repeats
-/// its output, stops it when it says `stop me`, and says how it ended.
+/// its output, stops it when it says `stop me`, and says how it ended. `recover` only removes the groups of dead owners.
 pub fn run(args: &[&str]) -> io::Result<()> {
+    if args.contains(&"recover") {
+        remove_abandoned_cgroups();
+        say("recovered");
+        return Ok(());
+    }
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(running(args))

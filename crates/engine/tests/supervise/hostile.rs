@@ -460,3 +460,26 @@ fn a_delegated_control_group_holds_every_process() {
         assert_eq!(group.nested(), Vec::<PathBuf>::new(), "{user:?}");
     }
 }
+
+#[test]
+fn a_control_group_is_cleared_after_its_owner_was_killed() {
+    let lab = Lab::new();
+    for user in User::all() {
+        let Some(group) = DelegatedGroup::new(user) else { continue };
+        // The orphan has dropped its mark and its parents, and everything that could kill it dies first. The pattern
+        // matches a whole command line: this script also contains the words.
+        let sleep = unique_sleep();
+        let script = format!(
+            "(setsid sh -c 'setsid env -i /bin/sleep {sleep} & ' >/dev/null 2>&1 &)
+             while ! pgrep -x -f '/bin/sleep {sleep}' >/dev/null; do sleep 0.01; done
+             kill -STOP $PPID; kill -9 $(ps -o ppid= -p $PPID) $PPID"
+        );
+        let mut holder = group.command(user, &lab.agent);
+        holder.args(["shell", "free", &script]).env_clear().current_dir("/");
+        let output = holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert!(!output.success() && is_running(&sleep), "{user:?} {output}");
+        let lines = lab.run_command(group.command(user, &lab.agent), &["recover".to_owned()], "true");
+        assert_eq!(lines, ["recovered"]);
+        assert!(!is_running(&sleep) && group.nested().is_empty(), "{user:?}");
+    }
+}
