@@ -21,8 +21,8 @@ use crate::{
 /// A comment is sent when there was nothing to say for so long: proxies and clients then know that we are there.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// About so much is handed to the connection at once.
-const PORTION: usize = 64 << 10;
+/// How much is handed to the connection at once. A connection whose client reads nothing keeps two or three of them.
+const PORTION: usize = 16 << 10;
 
 /// What a message takes besides its JSON.
 const OVERHEAD: usize = 40;

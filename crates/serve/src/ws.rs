@@ -6,6 +6,7 @@
 use std::{future::poll_fn, time::Duration};
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use bytes::Bytes;
 use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -155,7 +156,7 @@ async fn tell(
                 Ok(None) => return Close::Ended,
                 Err(error) => return Close::Failed(error.to_string()),
             },
-            () = quiet => sink.send(Message::Ping(axum::body::Bytes::new())).await,
+            () = quiet => sink.send(Message::Ping(Bytes::new())).await,
         };
         if sent.is_err() {
             return Close::Gone;
@@ -175,8 +176,9 @@ async fn send(sink: &mut SplitSink<WebSocket, Message>, part: Part, reader: &mut
             reader.rewind(first_offset + sent as u64).await;
             break;
         };
-        // All that we write is UTF-8.
-        let text = Utf8Bytes::try_from(message.json).unwrap_or_default();
+        // Copied, because the sink keeps one message while its client reads nothing, and a message shares the memory of
+        // all that were read with it. All that we write is UTF-8.
+        let text = Utf8Bytes::try_from(Bytes::copy_from_slice(&message.json)).unwrap_or_default();
         sink.start_send_unpin(Message::Text(text))?;
     }
     drop(held);

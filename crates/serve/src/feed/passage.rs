@@ -53,7 +53,9 @@ impl Passage {
             let more = messages.len() - marks.len();
             marks.extend((1..=more).map(|place| (event.seq, place == more)));
         })?;
-        let (bytes, ends) = messages.into_parts();
+        let (mut bytes, ends) = messages.into_parts();
+        // A slow reader keeps it, and is counted by what is in it.
+        bytes.shrink_to_fit();
         let bytes = Bytes::from(bytes);
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let cut = starts.zip(&ends).zip(marks).map(|((start, end), (seq, is_last))| Message {

@@ -11,8 +11,8 @@ use tower::ServiceExt as _;
 use super::{Drain, Limits, Peer, SlotHandle, slots::ConnectionSlot, wire::Wire};
 use crate::guard::{Caller, Lookout};
 
-/// So much is read or written at once.
-const BUFFER: usize = 64 << 10;
+/// How much a connection buffers in each direction.
+const BUFFER: usize = 32 << 10;
 
 /// What a connection is served with.
 pub struct Connection {
