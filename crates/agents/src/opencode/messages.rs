@@ -114,6 +114,8 @@ impl Bus {
     /// An answer that follows a schema is no text of the model's: it stands beside the message.
     fn structured(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
         let Some(answer) = info.get("structured").filter(|_| self.turn.awaits(id)) else { return };
+        // It was given by calling a tool, but it is the end of the turn.
+        self.turn.finish = Some("stop".to_owned());
         let part = Id::from(format!("{id}/structured"));
         if !self.ended.has(&part) {
             let item = Item { reply: Some(id.clone()), ..Item::new(AgentMessage::text(answer.text())) };

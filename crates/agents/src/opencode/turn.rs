@@ -147,6 +147,12 @@ impl Turn {
         self.cost = cost.map(|cost| self.cost.unwrap_or(0.0) + cost).or(self.cost);
     }
 
+    /// The last reply called tools, and the model was never given their results. A refused tool ends the turn in this
+    /// way on purpose; OpenCode 1.18.33 was also seen to do it under load, without reporting an error.
+    fn stopped_early(&self) -> bool {
+        self.denied.is_empty() && self.finish.as_deref().is_some_and(|finish| !ends_turn(finish))
+    }
+
     /// A tool was not allowed.
     pub fn declined(&mut self, denied: Denied) {
         if self.denied.len() < LIMIT {
@@ -161,6 +167,10 @@ impl Turn {
 
     /// Ends the turn by what was said last.
     pub fn close(&mut self, scribe: &mut Scribe) {
+        if self.fault.is_none() && self.stopped_early() {
+            let message = "OpenCode stopped after a tool call without asking the model again";
+            self.fault = Some(Fault::new(ErrorCode::ProtocolError, message));
+        }
         let (status, stop) = outcome(self.fault.as_ref(), self.finish.as_deref());
         self.failure = self.fault.as_ref().map(|fault| fault.message.clone());
         self.waiting.clear();
