@@ -17,7 +17,10 @@ use std::{
 };
 
 use clap::Parser;
-use switchboard_testkit::stage::{Programs, isolated};
+use switchboard_testkit::{
+    clis::{CLIS, Cli},
+    stage::{Programs, isolated},
+};
 
 /// Run every scenario with every real agent
 #[derive(Parser)]
@@ -41,6 +44,9 @@ struct Args {
     /// Run sessions in this sandbox, read-only or workspace-write, and expect what it promises; repeatable
     #[arg(long)]
     sandbox: Vec<String>,
+    /// Leave out agents that are not installed, instead of failing
+    #[arg(long)]
+    installed: bool,
 }
 
 fn main() -> ExitCode {
@@ -50,7 +56,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let programs = Programs { clis: args.clis, node: args.node };
-    let plan = play::Plan { switchboard: args.switchboard, only: args.only, sandboxes: args.sandbox };
+    let is_played = |cli: &Cli| !args.installed || programs.clis.join(cli.program).exists();
+    let clis = CLIS.iter().filter(|cli| is_played(cli)).collect();
+    let plan = play::Plan { switchboard: args.switchboard, clis, only: args.only, sandboxes: args.sandbox };
     if play::all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow, ensure};
 use switchboard_testkit::{
-    clis::{CLIS, Cli},
+    clis::Cli,
     stage::{Programs, Stage},
 };
 
@@ -25,10 +25,15 @@ use crate::{
 /// How long processes may take to go after a scenario.
 pub const GOING: Duration = Duration::from_secs(5);
 
+/// How many lines of an agent's own log are shown with a failure.
+const DIAGNOSTIC_LINES: usize = 60;
+
 /// What is to be played.
 pub struct Plan {
     /// Switchboard's program.
     pub switchboard: PathBuf,
+    /// The agents.
+    pub clis: Vec<&'static Cli>,
     /// Only scenarios with this in their name.
     pub only: String,
     /// The sandboxes to run sessions in; none means without.
@@ -57,7 +62,7 @@ impl Plan {
         };
         let all = sandboxes.into_iter().flat_map(|sandbox| {
             let with = move |cli| SCENARIOS.iter().map(move |scenario| Part { cli, scenario, sandbox });
-            CLIS.iter().flat_map(with)
+            self.clis.iter().copied().flat_map(with)
         });
         all.filter(|part| (part.scenario.with)(part.cli) && part.name().contains(&self.only)).collect()
     }
@@ -103,12 +108,24 @@ fn play(programs: &Programs, switchboard: &Path, part: &Part<'_>) -> anyhow::Res
     if part.sandbox == Some("read-only") {
         ensure!(content(&trial.stage.project()) == before, "the project was changed");
         ensure!(result.is_err() == part.scenario.writes, "{result:?}");
-    } else {
-        result?;
+    } else if let Err(error) = result {
+        return Err(anyhow!("{error:#}{}", diagnostics(&trial)));
     }
     let left = trial.stage.left_behind_after(GOING);
     ensure!(left.is_empty(), "processes are left behind: {left:?}");
     Ok(())
+}
+
+/// The end of what the agent wrote to its own diagnostic logs, newest last.
+fn diagnostics(trial: &Trial<'_>) -> String {
+    let Some(directory) = trial.cli.diagnostics else { return String::new() };
+    let text: String = content(&trial.stage.home().join(directory))
+        .into_values()
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .collect();
+    let lines: Vec<_> = text.lines().collect();
+    let last = lines.len().saturating_sub(DIAGNOSTIC_LINES);
+    format!("\nthe agent's own log ends with:\n{}", lines.get(last..).unwrap_or_default().join("\n"))
 }
 
 /// The files below a directory and their text.

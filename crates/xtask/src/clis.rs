@@ -1,5 +1,5 @@
-//! The pinned agents: installed from the registry once, into the build folder, and used from there.
-//! `SWITCHBOARD_CLIS` names another folder that has them in `node_modules/.bin`.
+//! The pinned agents: installed from the registry once, into the build directory, and used from there.
+//! `SWITCHBOARD_CLIS` names another directory that has them in `node_modules/.bin`.
 
 use std::{
     fs,
@@ -15,16 +15,30 @@ use crate::{
     say,
 };
 
-/// The folder of their programs, installed first if they are not there yet.
-pub fn folder() -> anyhow::Result<PathBuf> {
-    if let Some(other) = other_clis() {
+/// Which versions of the agents are used.
+#[derive(Clone, Copy)]
+pub enum CliVersions {
+    /// The newest ones, of every agent.
+    Newest,
+    /// Earlier ones that are still supported, of some agents.
+    Earlier,
+}
+
+/// Returns the directory of the agents' programs, and installs them if necessary.
+pub fn programs_directory(versions: CliVersions) -> anyhow::Result<PathBuf> {
+    let (title, pinned, name) = match versions {
+        CliVersions::Newest => ("the agents (about 1 GB)", "crates/testkit/clis", "clis"),
+        CliVersions::Earlier => {
+            ("earlier versions of some agents (about 700 MB)", "crates/testkit/clis-earlier", "clis-earlier")
+        }
+    };
+    if let (CliVersions::Newest, Some(other)) = (versions, other_clis()) {
         let programs = other.join("node_modules/.bin");
         ensure!(programs.is_dir(), "SWITCHBOARD_CLIS: there is no {}", programs.display());
         return Ok(programs);
     }
-    let folder = build_folder().join("clis");
-    let title = "the agents (about 1 GB)";
-    Packages { title, pinned: "crates/testkit/clis", folder: folder.clone(), finish }.install()?;
+    let folder = build_folder().join(name);
+    Packages { title, pinned, folder: folder.clone(), finish }.install()?;
     Ok(folder.join("node_modules/.bin"))
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    clis,
+    clis::{self, CliVersions},
     isolation::Isolation,
     process::{build, build_folder, is_there, output, program},
 };
@@ -19,8 +19,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// One with everything; or what is missing.
+    /// One with all agents; or what is missing.
     pub fn find() -> Result<Self, String> {
+        Self::with_clis(CliVersions::Newest)
+    }
+
+    /// One with these versions of the agents; or what is missing.
+    pub fn with_clis(versions: CliVersions) -> Result<Self, String> {
         let isolation = Isolation::find()?;
         if !is_there(&mut program("node", &["--version"])) {
             return Err("node is not installed".to_owned());
@@ -28,7 +33,8 @@ impl Place {
         let node =
             output(&mut program("node", &["--print", "process.execPath"])).map_err(|error| format!("{error:#}"))?;
         let node = Path::new(node.trim()).parent().unwrap_or(Path::new("/usr/bin")).to_owned();
-        let clis = clis::folder().map_err(|error| format!("the agents are not there: {error:#}"))?;
+        let clis =
+            clis::programs_directory(versions).map_err(|error| format!("the agents are not there: {error:#}"))?;
         Ok(Self { isolation, clis, node })
     }
 

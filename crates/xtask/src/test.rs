@@ -5,7 +5,9 @@ use std::thread;
 use clap::Args;
 
 use crate::{
-    browser, clis, live,
+    browser,
+    clis::{self, CliVersions},
+    live,
     load::{self, Build},
     place::built,
     process::{build, cargo, is_there, output, program, run as run_program, testkit},
@@ -29,6 +31,7 @@ const STEPS: &[Step] = &[
     Step { name: "bad and slow clients of a server, in small", run: abuse },
     Step { name: "requests made from the server's own description", run: schema },
     Step { name: "the real agents against scripted models", run: live::all },
+    Step { name: "earlier versions of the real agents", run: live::earlier },
     Step { name: "the page in a real browser", run: browser::all },
 ];
 
@@ -41,7 +44,7 @@ pub fn run(_: &Test) -> anyhow::Result<()> {
 /// real agents are downloaded; if that fails, the step that needs them tries again and says why.
 fn built_all() -> anyhow::Result<Outcome> {
     thread::scope(|scope| {
-        scope.spawn(clis::folder);
+        scope.spawn(|| [CliVersions::Newest, CliVersions::Earlier].map(clis::programs_directory));
         build().map(|()| Outcome::Passed)
     })
 }

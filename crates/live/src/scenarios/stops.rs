@@ -61,7 +61,7 @@ pub fn person(trial: &Trial<'_>) -> anyhow::Result<()> {
 
 /// Ctrl-C in the middle of a command: it is gone, and its item is interrupted.
 pub fn command(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let running = trial.start(&format!("{} go", trial.cli.shell("touch began.txt; sleep 300")), FREELY)?;
+    let running = trial.start(&format!("{} go", trial.cli.shell("touch began.txt; tail -f /dev/null")), FREELY)?;
     let runs = |item: &Item| matches!(item.details, Details::Command(_));
     wait_for(&running, "a command", |event| matches!(&event.body, Body::ItemStarted(item) if runs(item)))?;
     until("the command runs", || trial.stage.project().join("began.txt").exists())?;

@@ -18,6 +18,7 @@ pub const CLI: Cli = Cli {
     other_model: "sonnet",
     thinks: true,
     compacts: true,
+    diagnostics: None,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -18,6 +18,7 @@ pub const CLI: Cli = Cli {
     other_model: "gpt-5.6-sol",
     thinks: true,
     compacts: true,
+    diagnostics: None,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

@@ -18,6 +18,7 @@ pub const CLI: Cli = Cli {
     other_model: "gemini-2.5-pro",
     thinks: false,
     compacts: false,
+    diagnostics: None,
     shell: |command| ToolCall { name: "run_shell_command", input: json!({ "command": command }) },
     write: |file, text| ToolCall { name: "write_file", input: json!({ "file_path": file, "content": text }) },
     delegate: None,

@@ -42,6 +42,8 @@ pub struct Cli {
     pub thinks: bool,
     /// It has a command that makes the conversation shorter.
     pub compacts: bool,
+    /// The directory in its home where it keeps diagnostic logs, if a failure may only be explained there.
+    pub diagnostics: Option<&'static str>,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.
