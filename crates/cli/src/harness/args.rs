@@ -37,8 +37,9 @@ pub struct Harness {
 
 const AFTER: &str = "\
 Example:
-  printf '%s\\n' '{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientInfo\":{\"name\":\"me\",\"version\":\"1\"}}}' \\
-    '{\"id\":2,\"method\":\"model/list\"}' | switchboard harness --agent script
+  printf '{\"id\":%d,\"method\":\"%s\",\"params\":{%s}}\\n' \\
+    1 initialize '\"clientInfo\":{\"name\":\"me\",\"version\":\"1\"}' \\
+    2 model/list '' | switchboard harness --agent script
 
 Exit codes: 0 the input ended, or somebody stopped it · 2 bad usage · 5 internal";
 

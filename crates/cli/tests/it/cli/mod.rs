@@ -1,6 +1,7 @@
 //! The program itself: names, files, bad input, pipes.
 
 mod adopting;
+mod command_examples;
 mod damaged_log;
 mod harness;
 mod hidden;
