@@ -19,6 +19,7 @@ mod run;
 mod schema;
 mod serve;
 mod sessions;
+mod short_ids;
 mod terminal;
 mod timeouts;
 mod token;

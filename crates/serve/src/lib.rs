@@ -37,7 +37,7 @@ mod ws;
 
 pub use agents::{AgentView, Agents};
 pub use listen::Drain;
-pub use logs::{AdoptError, adopt};
+pub use logs::{AdoptError, adopt, adopt_session};
 pub use private::{Private, private};
 pub use problem::Problem;
 pub use service::{Place, Service, Setup};

@@ -211,6 +211,19 @@ pub trait Log: Send + Sync {
         self.rows(session, page)?.into_iter().map(read).collect()
     }
 
+    /// Returns the session at a position of the list that people see: `last`, or N for the N-th newest. None if `what`
+    /// is no position, or the list is shorter.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    fn session_at(&self, what: &str, among: &Filter) -> Result<Option<Session>, StoreError> {
+        let Some(place) = place(what) else { return Ok(None) };
+        // The list does not show archived sessions.
+        let archived = among.archived.or(Some(false));
+        let newest = self.sessions(&Filter { limit: Some(place), archived, ..among.clone() })?;
+        Ok(newest.into_iter().nth(place - 1))
+    }
+
     /// The session that a person means by its id, the beginning of its id, `last`, or N for the N-th newest, among
     /// those that the filter lets through. An id may also be the agent's own.
     ///
@@ -220,15 +233,10 @@ pub trait Log: Send + Sync {
         if let Some(session) = self.session(what)? {
             return Ok(session);
         }
-        if let Some(place) = place(what) {
-            // Places are those of a list, which does not show what is put away.
-            let archived = among.archived.or(Some(false));
-            let newest = self.sessions(&Filter { limit: Some(place), archived, ..among.clone() })?;
-            if let Some(session) = newest.into_iter().nth(place - 1) {
-                return Ok(session);
-            }
+        if let Some(session) = self.session_at(what, among)? {
+            return Ok(session);
         }
-        let prefix = Filter { prefix: Some(what.to_owned()), limit: Some(MOST_MATCHES), ..among.clone() };
+        let prefix = Filter { prefix: Some(what.to_owned()), ..among.clone() };
         let mut found = if what.is_empty() { Vec::new() } else { self.sessions(&prefix)? };
         match (found.pop(), found.is_empty()) {
             (Some(only), true) => Ok(only),
@@ -240,9 +248,6 @@ pub trait Log: Send + Sync {
         }
     }
 }
-
-/// How many sessions are named when several could be meant.
-const MOST_MATCHES: usize = 10;
 
 /// The place in the list that is meant, from 1. Ids begin with a zero for the next centuries, so a small number that
 /// does not is a place.

@@ -12,12 +12,12 @@ use switchboard_logs::{Hit, HitView, Hits, Query, Words, export::minute};
 
 use super::{
     filter::{self, Only},
-    list::Names,
     place::Place,
 };
 use crate::{
     failure::Failure,
     sessions::say,
+    short_ids::ShortIds,
     terminal::Terminal,
     view::{
         clean,
@@ -101,7 +101,7 @@ pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
     if found.hits.is_empty() && report.files == 0 {
         return place.say_nothing_found();
     }
-    show(&found, &Names::of(&library)?, &zone, &Terminal::new())
+    show(&found, &ShortIds::of_library(&library)?, &zone, &Terminal::new())
 }
 
 impl Search {
@@ -129,10 +129,10 @@ impl Search {
     }
 }
 
-fn show(found: &Hits, names: &Names, zone: &TimeZone, terminal: &Terminal) -> Result<(), Failure> {
+fn show(found: &Hits, short_ids: &ShortIds, zone: &TimeZone, terminal: &Terminal) -> Result<(), Failure> {
     let (room, colour) = (terminal.room(), terminal.stdout && terminal.colour);
     for hit in &found.hits {
-        let head = pieces::wrapped(&heading(hit, &names.short(&hit.session), zone), room, 2, colour);
+        let head = pieces::wrapped(&heading(hit, &short_ids.shorten(&hit.session), zone), room, 2, colour);
         print(&format!("{head}\n  {}\n", marked(&hit.snippet, &hit.marks, room, colour)))?;
     }
     match (found.hits.as_slice(), found.more) {
@@ -140,7 +140,7 @@ fn show(found: &Hits, names: &Names, zone: &TimeZone, terminal: &Terminal) -> Re
         ([], true) => say("… and more: --limit N shows them"),
         ([first, ..], more) => {
             let more = if more { "… and more: --limit N shows them; " } else { "" };
-            let id = names.short(&first.session);
+            let id = short_ids.shorten(&first.session);
             say(&format!("{more}to read on: switchboard logs show {id}{}", place_in(first)));
         }
     }

@@ -1,29 +1,77 @@
-//! The session that is continued: one of ours, or one that an agent has on disk, whoever began it.
+//! The session that `run --resume` continues: one of Switchboard's, or one that an agent left on disk.
 
 use switchboard_agents::Depth;
 use switchboard_engine::StartRequest;
-use switchboard_logs::{Library, LogsError, Setup, looked_in};
-use switchboard_serve::{AdoptError, adopt};
+use switchboard_event::Id;
+use switchboard_logs::{Library, LogsError, Session as LoggedSession, Setup, looked_in};
+use switchboard_serve::{AdoptError, adopt, adopt_session};
+use switchboard_store::{Filter, Log};
 
 use crate::{data::Data, failure::Failure, host, sessions};
 
-/// Finds what is continued, and puts it into the request. What we ran ourselves is found first, then what agents left
-/// on this machine.
+/// A session that the given id can mean.
+enum Candidate {
+    Own(Id),
+    Logged(Box<LoggedSession>),
+}
+
+/// Finds what is continued, and puts it into the request: the session with exactly that id or position, else the only one
+/// whose id begins with it, among Switchboard's sessions and all that agents left on this machine.
 pub fn find(what: &str, data: &Data, request: &mut StartRequest) -> Result<(), Failure> {
-    match sessions::find(&**data.engine.log(), what) {
-        Ok(session) => request.resume = Some(session.id),
-        Err(Failure::NoSession(_)) if is_id(what) => adopt(&library(data)?, what, request).map_err(explained)?,
-        Err(failure) => return Err(failure),
+    let log = &**data.engine.log();
+    let exact = log.session(what)?;
+    if let Some(session) = exact.map_or_else(|| log.session_at(what, &Filter::default()), |found| Ok(Some(found)))? {
+        request.resume = Some(session.id);
+        return Ok(());
     }
-    Ok(())
+    let library = library(data)?;
+    let mut candidates = candidates(what, log, &library, &request.agent)?;
+    match (candidates.pop(), candidates.is_empty()) {
+        // Says what is wrong: there is none, or only another agent has one.
+        (None, _) => adopt(&library, what, request).map_err(explain),
+        (Some(Candidate::Own(id)), true) => {
+            request.resume = Some(id);
+            Ok(())
+        }
+        (Some(Candidate::Logged(session)), true) => {
+            adopt_session(&library, &session, request).map_err(explain)
+        }
+        (Some(last), false) => {
+            candidates.push(last);
+            let lines: Result<Vec<_>, Failure> = candidates.iter().map(|candidate| candidate.describe(log)).collect();
+            Err(Failure::SeveralSessions { what: what.to_owned(), known: lines?.join("\n") })
+        }
+    }
 }
 
-/// Not `last`, and not a number that counts sessions: these are ours.
-fn is_id(what: &str) -> bool {
-    what != "last" && (what.len() > 3 || what.parse::<u32>().is_err())
+/// Returns every session that an id can mean, each once: one that Switchboard ran is also in its agent's logs. Only the
+/// sessions of an agent count if one is named.
+fn candidates(what: &str, log: &dyn Log, library: &Library, agent: &str) -> Result<Vec<Candidate>, Failure> {
+    let agents: Vec<String> = Some(agent.to_owned()).filter(|agent| !agent.is_empty()).into_iter().collect();
+    let mut logged = library.sessions_named(what, &agents)?;
+    let is_exact = logged.iter().any(|session| session.id == what);
+    let prefix = Filter { prefix: Some(what.to_owned()), agent: agents.first().cloned(), ..Filter::default() };
+    let own = if is_exact || what.is_empty() { Vec::new() } else { log.sessions(&prefix)? };
+    logged.retain(|session| {
+        session.own.as_ref().is_none_or(|known| !own.iter().any(|session| session.id == known.id))
+    });
+    let own = own.into_iter().map(|session| Candidate::Own(session.id));
+    Ok(own.chain(logged.into_iter().map(|session| Candidate::Logged(Box::new(session)))).collect())
 }
 
-/// What agents left on this machine, as it is now.
+impl Candidate {
+    fn describe(&self, log: &dyn Log) -> Result<String, Failure> {
+        Ok(match self {
+            Self::Own(id) => match log.session(id)? {
+                Some(session) => sessions::one_line(&session, host::now()),
+                None => format!("  {id}"),
+            },
+            Self::Logged(session) => format!("  {}", session.describe()),
+        })
+    }
+}
+
+/// The sessions that agents left on this machine, as they are now.
 fn library(data: &Data) -> Result<Library, Failure> {
     let homes = looked_in(&host::machine()?, &[], None);
     let own = Some(data.engine.log().clone().into());
@@ -32,7 +80,7 @@ fn library(data: &Data) -> Result<Library, Failure> {
     Ok(library)
 }
 
-fn explained(error: AdoptError) -> Failure {
+fn explain(error: AdoptError) -> Failure {
     match error {
         AdoptError::Logs(LogsError::NoSession(what)) => Failure::Refused(format!(
             "no session `{what}`\nhint: `switchboard sessions list --all` and `switchboard logs list` list them"

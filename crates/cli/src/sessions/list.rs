@@ -10,7 +10,7 @@ use switchboard_serve::view::SessionView;
 use switchboard_store::{Filter, Log, Session, State, StoreError};
 
 use super::{say, table::table};
-use crate::{data, failure::Failure, host, offered, terminal::Terminal};
+use crate::{data, failure::Failure, host, offered, short_ids::ShortIds, terminal::Terminal};
 
 /// List sessions, newest first
 ///
@@ -81,6 +81,7 @@ impl Only {
 
 /// Runs the command.
 pub fn run(args: &List, data: Option<PathBuf>) -> Result<(), Failure> {
+    let folder = host::absolute(&host::data_folder(data.clone())?);
     let log = data::log(data)?;
     // One more than is shown, to know whether there are more.
     let mut sessions = args.sessions(&*log, (!args.all).then_some(args.limit.saturating_add(1)))?;
@@ -89,7 +90,10 @@ pub fn run(args: &List, data: Option<PathBuf>) -> Result<(), Failure> {
         sessions.truncate(args.limit);
     }
     let terminal = Terminal::new();
-    let text = if args.json { lines(&*log, sessions)? } else { table(&sessions, &terminal) };
+    let text = match args.json {
+        true => lines(&*log, sessions)?,
+        false => table(&sessions, &ShortIds::of_data(&folder, &*log)?, &terminal),
+    };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     if !args.json {
         args.remark(text.is_empty(), more);

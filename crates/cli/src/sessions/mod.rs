@@ -28,8 +28,8 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-pub use found::find;
-pub use row::{age, clip, short};
+pub use found::one_line;
+pub use row::{age, clip};
 pub use table::{cut, tilde};
 
 /// List, follow, steer, archive and delete sessions

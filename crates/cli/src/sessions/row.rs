@@ -9,13 +9,8 @@ use crate::view::{
     style::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW},
 };
 
-/// The time part of our ids: two sessions that share it began in the same millisecond.
-const SHORT: usize = 13;
-
 /// A session in few words.
 pub struct Row {
-    /// The beginning of its id: enough to name it.
-    pub id: String,
     /// The agent.
     pub agent: String,
     /// What it is doing.
@@ -41,7 +36,6 @@ impl Row {
     pub fn of(session: &Session, now: Timestamp) -> Self {
         let task = session.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(&session.prompt);
         Self {
-            id: short(&session.id),
             agent: clean::line(&session.agent),
             state: Doing(session.state),
             age: age(now.millis_since(session.created)),
@@ -80,12 +74,6 @@ impl Doing {
     }
 }
 
-/// The beginning of an id that still names it; ids that are not ours stay as they are.
-pub fn short(id: &str) -> String {
-    let is_ours = id.len() == 36 && id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
-    clean::line(id.get(..SHORT).filter(|_| is_ours).unwrap_or(id))
-}
-
 /// Cuts a line to a width, where it ends if that is needed.
 pub fn clip(text: &str, columns: usize) -> String {
     let (cells, more) = fold::cells([text], columns);
@@ -105,18 +93,12 @@ pub fn age(millis: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{age, clip, short};
+    use super::{age, clip};
 
     #[test]
     fn ages_have_one_unit() {
         let shown = [0, 59_999, 60_000, 3_600_000, 172_799_000, 172_800_000].map(age);
         assert_eq!(shown, ["0 s", "59 s", "1 min", "1 h", "47 h", "2 d"]);
-    }
-
-    #[test]
-    fn ids_of_others_are_not_cut() {
-        assert_eq!(short("01a1e1f4-4385-7063-8dee-85f657829ba1"), "01a1e1f4-4385");
-        assert_eq!(short("an id that somebody else has given it"), "an id that somebody else has given it");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::row::{Row, clip};
 use crate::{
     host,
+    short_ids::ShortIds,
     terminal::Terminal,
     view::{
         paint,
@@ -21,15 +22,16 @@ const WIDEST: usize = 28;
 const TASK: (usize, usize) = (16, 200);
 
 /// A table of sessions, a line each.
-pub fn table(sessions: &[Session], terminal: &Terminal) -> String {
+pub fn table(sessions: &[Session], short_ids: &ShortIds, terminal: &Terminal) -> String {
     if sessions.is_empty() {
         return String::new();
     }
     let (now, home) = (host::now(), host::home());
     let rows: Vec<Row> = sessions.iter().map(|session| Row::of(session, now)).collect();
+    let ids = sessions.iter().map(|session| short_ids.shorten_own(&session.id));
     let has_projects = rows.iter().any(|row| !row.project.is_empty());
     let mut lines = vec![titles(has_projects)];
-    lines.extend(rows.iter().map(|row| cells(row, has_projects, home.as_deref())));
+    lines.extend(ids.zip(&rows).map(|(id, row)| cells(id, row, has_projects, home.as_deref())));
     let widths = widths(&lines);
     let used: usize = widths.iter().map(|width| width + 2).sum();
     let room = match terminal.stdout {
@@ -50,9 +52,9 @@ fn titles(has_projects: bool) -> Vec<Cell> {
     names.into_iter().map(|name| (DIM, name.to_owned())).collect()
 }
 
-fn cells(row: &Row, has_projects: bool, home: Option<&str>) -> Vec<Cell> {
+fn cells(id: String, row: &Row, has_projects: bool, home: Option<&str>) -> Vec<Cell> {
     let mut cells = vec![
-        (BOLD, row.id.clone()),
+        (BOLD, id),
         (PLAIN, clip(&row.agent, WIDEST)),
         (row.state.style(), row.state.word().to_owned()),
         (DIM, row.age.clone()),

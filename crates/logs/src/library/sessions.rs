@@ -55,6 +55,29 @@ impl Library {
         chosen(sessions, id)
     }
 
+    /// Returns all sessions that an id can mean, the latest first: those with exactly that id, else those whose id begins
+    /// with it. Both the agent's id and Switchboard's id of a session count. No agents means all.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn sessions_named(&self, id: &str, agents: &[String]) -> Result<Vec<Session>, LogsError> {
+        Ok(named(self.sessions(&Filter { agents: agents.to_vec(), ..Filter::default() })?, id))
+    }
+
+    /// Returns the ids of all sessions: the agents' and Switchboard's own.
+    ///
+    /// # Errors
+    /// If the index or Switchboard's log cannot be read.
+    pub fn session_ids(&self) -> Result<Vec<String>, LogsError> {
+        let mut ids: Vec<String> =
+            self.sessions(&Filter::default())?.into_iter().map(|session| session.id).collect();
+        if let Some(own) = &self.setup.own {
+            let own = own.log()?.sessions(&switchboard_store::Filter::default())?;
+            ids.extend(own.into_iter().map(|session| session.id.to_string()));
+        }
+        Ok(ids)
+    }
+
     /// The logs that are meant.
     pub(super) fn units(&self) -> Result<Units, LogsError> {
         let all = self.all_units(&self.index())?;
@@ -125,19 +148,30 @@ fn chosen(mut sessions: Vec<Session>, id: &str) -> Result<Session, LogsError> {
     if id == "last" && !sessions.is_empty() {
         return Ok(sessions.swap_remove(0));
     }
-    let is = |session: &Session| session.id == id || session.own.as_ref().is_some_and(|own| &*own.id == id);
-    if let Some(at) = sessions.iter().position(is) {
-        return Ok(sessions.swap_remove(at));
+    let mut sessions = named(sessions, id);
+    match sessions.len() {
+        0 => Err(LogsError::NoSession(id.to_owned())),
+        1 => Ok(sessions.swap_remove(0)),
+        _ if sessions.first().is_some_and(|first| has_id(first, id)) => Ok(sessions.swap_remove(0)),
+        _ => Err(ambiguous(id, &sessions)),
+    }
+}
+
+fn has_id(session: &Session, id: &str) -> bool {
+    session.id == id || session.own.as_ref().is_some_and(|own| &*own.id == id)
+}
+
+/// Keeps the sessions that an id can mean: exact matches, else those that begin with it.
+fn named(mut sessions: Vec<Session>, id: &str) -> Vec<Session> {
+    if sessions.iter().any(|session| has_id(session, id)) {
+        sessions.retain(|session| has_id(session, id));
+        return sessions;
     }
     let begins = |session: &Session| {
         session.id.starts_with(id) || session.own.as_ref().is_some_and(|own| own.id.starts_with(id))
     };
     sessions.retain(|session| !id.is_empty() && begins(session));
-    match sessions.len() {
-        0 => Err(LogsError::NoSession(id.to_owned())),
-        1 => Ok(sessions.swap_remove(0)),
-        _ => Err(ambiguous(id, &sessions)),
-    }
+    sessions
 }
 
 fn ambiguous<'a>(id: &str, sessions: impl IntoIterator<Item = &'a Session>) -> LogsError {

@@ -67,24 +67,37 @@ pub enum AdoptError {
 /// If there is no such session, or it cannot go on here.
 pub fn adopt(library: &Library, id: &str, request: &mut StartRequest) -> Result<(), AdoptError> {
     let session = named(library, id, &request.agent)?;
+    adopt_session(library, &session, request)
+}
+
+/// Puts a session of the logs into a request that is to continue it.
+///
+/// # Errors
+/// If it cannot go on here.
+pub fn adopt_session(library: &Library, session: &Session, request: &mut StartRequest) -> Result<(), AdoptError> {
     if let Some(own) = &session.own {
         request.resume = Some(own.id.clone());
         return Ok(());
     }
-    check(&session, &request.agent)?;
+    check(session, &request.agent)?;
     request.agent.clone_from(&session.agent);
     if request.config.working_directory.is_none() {
-        request.config.working_directory = folder(&session)?;
+        request.config.working_directory = folder(session)?;
     }
-    let used = used(library, &session)?;
+    let used = used(library, session)?;
     request.adopt = Some(Adopted { session: Id::from(session.id.as_str()), used });
     Ok(())
 }
 
-/// The session of that id: of the agent that was named, if that has one.
+/// Returns the session of that id: of the agent that was named, if that has one. Several are never told apart by a guess.
 fn named(library: &Library, id: &str, agent: &str) -> Result<Session, LogsError> {
-    let its = (!agent.is_empty()).then(|| library.session_of(id, &[agent.to_owned()]).ok()).flatten();
-    its.map_or_else(|| library.session(id), Ok)
+    if !agent.is_empty() {
+        match library.session_of(id, &[agent.to_owned()]) {
+            Err(LogsError::NoSession(_)) => {}
+            found => return found,
+        }
+    }
+    library.session_of(id, &[])
 }
 
 /// Only its own agent can go on with it, where it has kept it.

@@ -6,7 +6,7 @@ mod archive;
 mod ask;
 mod transcript;
 
-pub use adopt::{AdoptError, adopt};
+pub use adopt::{AdoptError, adopt, adopt_session};
 pub use archive::Archive;
 pub use ask::{Which, count, zone};
 pub use transcript::page;

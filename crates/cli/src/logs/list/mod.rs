@@ -1,6 +1,5 @@
 //! `switchboard logs list`: the sessions that agents left, the latest first.
 
-mod names;
 mod spent;
 mod table;
 
@@ -18,8 +17,7 @@ use super::{
     filter::{self, Only},
     place::Place,
 };
-use crate::{failure::Failure, host, sessions::say, terminal::Terminal};
-pub use names::Names;
+use crate::{failure::Failure, host, sessions::say, short_ids::ShortIds, terminal::Terminal};
 use spent::Spent;
 use table::Look;
 
@@ -63,7 +61,7 @@ pub fn run(args: &List, place: &Place) -> Result<(), Failure> {
     let terminal = Terminal::new();
     let exact = args.only.names_zone() || !terminal.stdout;
     let look = Look { zone: exact.then_some(zone), now: host::now(), home: host::home() };
-    print(&table::table(&sessions, &Names::of(&library)?, &spent, &look, &terminal))?;
+    print(&table::table(&sessions, &ShortIds::of_library(&library)?, &spent, &look, &terminal))?;
     remark(place, &library, sessions.len(), all)
 }
 

@@ -6,10 +6,11 @@ use switchboard_event::Timestamp;
 use switchboard_logs::{Session, export::minute};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Names, spent::Spent};
+use super::spent::Spent;
 use crate::{
     logs::columns::{self, Column, Last, Row, STAYS},
     sessions::{age, clip, tilde},
+    short_ids::ShortIds,
     terminal::Terminal,
     view::{
         clean,
@@ -50,7 +51,7 @@ pub struct Look {
 }
 
 /// A table of sessions, a line each.
-pub fn table(sessions: &[Session], names: &Names, spent: &Spent, look: &Look, terminal: &Terminal) -> String {
+pub fn table(sessions: &[Session], short_ids: &ShortIds, spent: &Spent, look: &Look, terminal: &Terminal) -> String {
     if sessions.is_empty() {
         return String::new();
     }
@@ -58,7 +59,7 @@ pub fn table(sessions: &[Session], names: &Names, spent: &Spent, look: &Look, te
     let is_shown = |column: &&Column| has_machines || column.title != MACHINE.title;
     let shown: Vec<Column> = COLUMNS.iter().filter(is_shown).copied().collect();
     let row = |session: &Session| Row {
-        cells: cells(session, names, spent, look, has_machines),
+        cells: cells(session, short_ids, spent, look, has_machines),
         last: title(session),
         end: Piece::default(),
     };
@@ -69,11 +70,11 @@ pub fn table(sessions: &[Session], names: &Names, spent: &Spent, look: &Look, te
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn cells(session: &Session, names: &Names, spent: &Spent, look: &Look, has_machines: bool) -> Vec<Piece> {
+fn cells(session: &Session, short_ids: &ShortIds, spent: &Spent, look: &Look, has_machines: bool) -> Vec<Piece> {
     let facts = &session.facts;
     let used = spent.of_session(session).filter(|used| used.tokens > 0);
     let mut cells = vec![
-        (BOLD, names.short(&session.id)),
+        (BOLD, short_ids.shorten(&session.id)),
         (DIM, when(facts.updated.or(facts.began), look)),
         (PLAIN, clean::line(&session.agent)),
     ];

@@ -6,7 +6,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::figures::{cost, title};
 use crate::{
     host,
-    sessions::{cut, short},
+    sessions::cut,
+    short_ids::ShortIds,
     terminal::Terminal,
     view::{clean, figures, paint, style::CYAN},
 };
@@ -21,10 +22,17 @@ const BAR: (usize, usize) = (8, 100);
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// A bar for each row, of its tokens or of its cost.
-pub fn chart(rows: &[Row], of_cost: bool, question: &Question<'_>, terminal: &Terminal) -> String {
+pub fn chart(
+    rows: &[Row],
+    of_cost: bool,
+    question: &Question<'_>,
+    short_ids: &ShortIds,
+    terminal: &Terminal,
+) -> String {
     let home = host::home();
     let value = |row: &Row| if of_cost { row.cost_usd } else { exact(row.total_tokens) };
-    let names: Vec<String> = rows.iter().map(|row| cut(&name(row, question, home.as_deref()), WIDEST)).collect();
+    let names = rows.iter().map(|row| cut(&name(row, question, short_ids, home.as_deref()), WIDEST));
+    let names: Vec<String> = names.collect();
     let words: Vec<String> =
         rows.iter().map(|row| format!("{:>7}  {}", figures::tokens(row.total_tokens), cost(row))).collect();
     let widest = |texts: &[String]| texts.iter().map(|text| text.width()).max().unwrap_or_default();
@@ -45,9 +53,9 @@ pub fn chart(rows: &[Row], of_cost: bool, question: &Question<'_>, terminal: &Te
 }
 
 /// What a bar is called. There is no room for all of a session's id, and what it is about says more.
-fn name(row: &Row, question: &Question<'_>, home: Option<&str>) -> String {
+fn name(row: &Row, question: &Question<'_>, short_ids: &ShortIds, home: Option<&str>) -> String {
     match &row.title {
-        Some(title) => format!("{} {}", short(&row.key), clean::line(title)),
+        Some(title) => format!("{} {}", short_ids.shorten(&row.key), clean::line(title)),
         None => title(row, question.zone, home),
     }
 }

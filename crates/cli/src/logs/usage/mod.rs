@@ -22,7 +22,7 @@ use super::{
     place::Place,
     prices::prices,
 };
-use crate::{failure::Failure, host, terminal::Terminal};
+use crate::{failure::Failure, host, short_ids::ShortIds, terminal::Terminal};
 
 /// Tokens and cost: by day, week, month, session, project, model, agent, tool, subagent or 5-hour block
 ///
@@ -82,7 +82,7 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let prices = prices(args.prices.as_deref(), &place.data()?)?;
     let question =
         || Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
-    let (_, report, mut usage) = place
+    let (library, report, mut usage) = place
         .ask(Depth::Tokens, |library| Ok(library.usage(&filter::resolve(wanted.clone(), library)?, &question())?))?;
     let question = question();
     let more = args.arrange(&mut usage.rows);
@@ -90,7 +90,10 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let mut text = match (args.json, args.csv, &args.chart) {
         (true, ..) => json(&usage.rows),
         (_, true, _) => csv(&usage.rows, args.by, args.breakdown),
-        (.., Some(what)) => chart::chart(&usage.rows, what == "cost", &question, &terminal),
+        (.., Some(what)) => {
+            let short_ids = ShortIds::of_library(&library)?;
+            chart::chart(&usage.rows, what == "cost", &question, &short_ids, &terminal)
+        }
         _ => table::table(&usage, &question, &terminal),
     };
     let for_people = !args.json && !args.csv;

@@ -26,7 +26,7 @@ use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
 use switchboard_store::{Options, Store};
 
 use super::{filter::Whose, place::Place, prices::prices};
-use crate::{dialects, failure::Failure, host, offered, sessions::say, terminal::Terminal};
+use crate::{dialects, failure::Failure, host, offered, sessions::say, short_ids::indexed_ids, terminal::Terminal};
 
 /// Watch the sessions that run now, of all agents, whoever began them
 ///
@@ -72,17 +72,26 @@ pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
     let notes: Vec<String> = unread.into_iter().chain(deaf).collect();
     notes.iter().for_each(|note| say(note));
     stop_by_signals(watcher.stopper())?;
-    show(args, watcher, dialect, notes)?;
+    show(args, place, watcher, dialect, notes)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(args: &Watch, mut watcher: Watcher, dialect: Option<&Dialect>, notes: Vec<String>) -> Result<(), Failure> {
+fn show(
+    args: &Watch,
+    place: &Place,
+    mut watcher: Watcher,
+    dialect: Option<&Dialect>,
+    notes: Vec<String>,
+) -> Result<(), Failure> {
     let terminal = Terminal::new();
     match (&args.session, dialect) {
         (Some(_), Some(dialect)) => one::write(&mut watcher, dialect),
         (Some(_), None) if !args.json => one::show(&mut watcher, &terminal, !args.no_reasoning),
         _ if args.json => all::show(&mut watcher, &mut lines::Json::default()),
-        _ if terminal.stdout => all::show(&mut watcher, &mut table::Table::new(&terminal, notes)?),
+        _ if terminal.stdout => {
+            let known_ids = indexed_ids(&place.data()?);
+            all::show(&mut watcher, &mut table::Table::new(&terminal, notes, known_ids)?)
+        }
         _ => all::show(&mut watcher, &mut lines::Plain::default()),
     }
 }

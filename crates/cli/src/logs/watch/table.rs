@@ -10,11 +10,9 @@ use super::{all::Show, row, screen::Screen};
 use crate::{
     failure::Failure,
     host,
-    logs::{
-        columns::{self, Column, Last, Row, STAYS},
-        list::Names,
-    },
+    logs::columns::{self, Column, Last, Row, STAYS},
     sessions::{age, clip, tilde},
+    short_ids::ShortIds,
     terminal::Terminal,
     view::{
         clean,
@@ -46,12 +44,14 @@ pub struct Table<'a> {
     screen: Screen,
     /// What is to be known beside it: who looks at the table does not see what was said before.
     notes: Vec<String>,
+    /// The ids of all other sessions, so that short ids mean one.
+    known_ids: Vec<String>,
 }
 
 impl<'a> Table<'a> {
     /// Nothing is drawn yet.
-    pub fn new(terminal: &'a Terminal, notes: Vec<String>) -> Result<Self, Failure> {
-        Ok(Self { terminal, screen: Screen::enter()?, notes })
+    pub fn new(terminal: &'a Terminal, notes: Vec<String>, known_ids: Vec<String>) -> Result<Self, Failure> {
+        Ok(Self { terminal, screen: Screen::enter()?, notes, known_ids })
     }
 }
 
@@ -67,7 +67,9 @@ impl Show for Table<'_> {
     fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
         let columns = self.terminal.room().unwrap_or_default();
         let mut lines: Vec<String> = self.notes.iter().map(|note| clip(note, columns)).collect();
-        lines.extend(table(running, host::now(), columns, self.terminal.colour));
+        let ids = running.iter().map(|session| session.id.clone());
+        let short_ids = ShortIds::among(self.known_ids.iter().cloned().chain(ids));
+        lines.extend(table(running, &short_ids, host::now(), columns, self.terminal.colour));
         fold(&mut lines, usize::from(self.terminal.height()));
         self.screen.draw(&lines)
     }
@@ -87,16 +89,16 @@ fn fold(lines: &mut Vec<String>, room: usize) {
 }
 
 /// The lines of the table.
-fn table(running: &[Running], now: Timestamp, columns: usize, colour: bool) -> Vec<String> {
+fn table(running: &[Running], short_ids: &ShortIds, now: Timestamp, columns: usize, colour: bool) -> Vec<String> {
     let mut lines = vec![clip(&summary(running), columns)];
     if running.is_empty() {
         return lines;
     }
-    let (home, names) = (host::home(), Names::among(running.iter().map(|session| session.id.clone())));
+    let home = host::home();
     let row = |session: &Running| {
         let (style, doing) = what(session);
         let since = session.since.map(|since| format!(" · {}", age(now.millis_since(since)))).unwrap_or_default();
-        let cells = cells(session, &names, now, home.as_deref());
+        let cells = cells(session, short_ids, now, home.as_deref());
         Row { cells, last: vec![(style, doing)], end: (style, since) }
     };
     lines.extend(columns::lines(COLUMNS, &NOW, running.iter().map(row).collect(), Some(columns), colour));
@@ -114,10 +116,10 @@ fn summary(running: &[Running]) -> String {
     }
 }
 
-fn cells(session: &Running, names: &Names, now: Timestamp, home: Option<&str>) -> Vec<Piece> {
+fn cells(session: &Running, short_ids: &ShortIds, now: Timestamp, home: Option<&str>) -> Vec<Piece> {
     let facts = &session.facts;
     vec![
-        (BOLD, names.short(&session.id)),
+        (BOLD, short_ids.shorten(&session.id)),
         (PLAIN, clean::line(&session.agent)),
         (DIM, facts.began.map(|began| age(now.millis_since(began))).unwrap_or_default()),
         (context_style(session), context(session)),

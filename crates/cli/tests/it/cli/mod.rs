@@ -15,6 +15,7 @@ mod own_logs;
 mod pipes;
 mod serve;
 mod sessions;
+mod short_ids;
 mod usage;
 mod watching;
 

@@ -1,0 +1,111 @@
+//! Short ids of sessions: the beginning of an id, as long as it must be to mean one session and no other.
+
+use std::{path::Path, sync::Arc};
+
+use switchboard_logs::{Library, LogsError, Ours, Setup, looked_in};
+use switchboard_store::{Filter, Log, Options, Store};
+
+use crate::{failure::Failure, host, view::clean};
+
+/// The name of the index of agents' logs, in the data directory.
+const INDEX_FILE: &str = "logs.db";
+
+/// The shortest id of a session of an agent. Anything shorter is hard to tell from other things.
+const MIN_LENGTH: usize = 8;
+
+/// The shortest id of a session of Switchboard: its time in milliseconds.
+const MIN_OWN_LENGTH: usize = 13;
+
+/// The ids of all sessions, sorted.
+#[derive(Default)]
+pub struct ShortIds(Vec<String>);
+
+impl ShortIds {
+    /// Of all sessions that a library knows, Switchboard's own included.
+    pub fn of_library(library: &Library) -> Result<Self, Failure> {
+        Ok(Self::among(library.session_ids()?))
+    }
+
+    /// Of all sessions of a data directory: Switchboard's own, and those of agents as far as they are indexed. Reading the
+    /// agents' logs anew would take too long for a list.
+    pub fn of_data(folder: &Path, log: &dyn Log) -> Result<Self, Failure> {
+        let own = log.sessions(&Filter::default())?.into_iter().map(|session| session.id.to_string());
+        Ok(Self::among(own.chain(indexed_ids(folder))))
+    }
+
+    /// Of these sessions.
+    pub fn among(ids: impl IntoIterator<Item = String>) -> Self {
+        let mut ids: Vec<String> = ids.into_iter().collect();
+        ids.sort();
+        Self(ids)
+    }
+
+    /// Shortens the id of a session in the agents' logs.
+    pub fn shorten(&self, id: &str) -> String {
+        self.shorten_to(id, MIN_LENGTH)
+    }
+
+    /// Shortens the id of a session of Switchboard. Ids in another form stay whole.
+    pub fn shorten_own(&self, id: &str) -> String {
+        let is_uuid = id.len() == 36 && id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+        self.shorten_to(id, if is_uuid { MIN_OWN_LENGTH } else { id.len() })
+    }
+
+    fn shorten_to(&self, id: &str, min_length: usize) -> String {
+        let at = self.0.partition_point(|other| other.as_str() < id);
+        let before = at.checked_sub(1).and_then(|at| self.0.get(at));
+        // The same id may be there for several agents; then nothing shorter helps either.
+        let after = self.0.get(at..).unwrap_or_default().iter().find(|other| *other != id);
+        let shared = [before, after].into_iter().flatten().map(|other| shared_chars(id, other)).max().unwrap_or_default();
+        let length = (shared + 1).max(min_length);
+        let short = id.char_indices().nth(length).and_then(|(end, _)| id.get(..end)).unwrap_or(id);
+        clean::line(short)
+    }
+}
+
+/// Returns the ids of all sessions as they were indexed last: the agents' and Switchboard's own. None without an index.
+pub fn indexed_ids(folder: &Path) -> Vec<String> {
+    if !folder.join(INDEX_FILE).is_file() {
+        return Vec::new();
+    }
+    let read = || {
+        let homes = host::machine().map(|machine| looked_in(&machine, &[], None)).unwrap_or_default();
+        let data = folder.to_owned();
+        let own = Ours::new(move || Ok(Arc::new(Store::open(&data, &Options::default())?)));
+        let setup = Setup { data: folder.to_owned(), homes, alone: false, keep: false, own: Some(own) };
+        Library::open(setup)?.session_ids()
+    };
+    // Without them, short ids are only less long than they might be; ambiguous ones are never guessed.
+    Result::<_, LogsError>::unwrap_or_default(read())
+}
+
+/// Returns how many characters both begin with.
+fn shared_chars(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShortIds;
+
+    #[test]
+    fn a_short_id_means_one_session() {
+        let ids = ["0198c0de-1111", "0198c0de-1222", "abc", "ses_12345678", "ses_12345699", "zzzzzzzzzzzzzz"];
+        let short_ids = ShortIds::among(ids.map(str::to_owned));
+        let short = ids.map(|id| short_ids.shorten(id));
+        assert_eq!(short, ["0198c0de-11", "0198c0de-12", "abc", "ses_1234567", "ses_1234569", "zzzzzzzz"]);
+        for (id, short) in ids.iter().zip(&short) {
+            assert_eq!(ids.iter().filter(|other| other.starts_with(short.as_str())).collect::<Vec<_>>(), [id]);
+        }
+    }
+
+    #[test]
+    fn own_ids_show_their_time_and_more_if_they_must() {
+        let own = "01a1e1f4-4385-7063-8dee-85f657829ba1";
+        let alone = ShortIds::among([own.to_owned()]);
+        assert_eq!(alone.shorten_own(own), "01a1e1f4-4385");
+        assert_eq!(alone.shorten_own("an id that another program gave it"), "an id that another program gave it");
+        let twin = ShortIds::among([own.to_owned(), "01a1e1f4-4385-70ff-8dee-85f657829ba1".to_owned()]);
+        assert_eq!(twin.shorten_own(own), "01a1e1f4-4385-706");
+    }
+}
