@@ -111,6 +111,7 @@ fn check(order: &Order<'_>) -> Result<(), Unsupported> {
     if order.one_shot && order.prompt.text.trim().is_empty() && order.prompt.images.is_empty() {
         return Err(Unsupported::new("Claude Code needs a prompt to run once"));
     }
+    settings::check_hooks(order.host, order.cwd)?;
     mcp::check(order.config)
 }
 

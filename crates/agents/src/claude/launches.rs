@@ -95,6 +95,19 @@ fn what_cannot_be_is_an_error_before_the_start() {
 }
 
 #[test]
+fn a_hook_that_claude_code_ignores_is_refused() {
+    let hook = r#"{"hooks":{"beforeToolCall":"./scripts/approve-tool.sh"}}"#;
+    for file in ["~/.claude/settings.json", "/home/user/project/.claude/settings.json"] {
+        let machine = Machine::default().with_file(file, hook);
+        let refused = Wish { machine, ..Wish::default() }.launch(&AGENT).err().unwrap();
+        assert!(refused.what.contains("hooks.beforeToolCall"), "{}", refused.what);
+        assert!(refused.hint.unwrap().contains("hooks.PreToolUse"));
+    }
+    let real = Machine::default().with_file("~/.claude/settings.json", r#"{"hooks":{"PreToolUse":[]}}"#);
+    assert!(Wish { machine: real, ..Wish::default() }.launch(&AGENT).is_ok());
+}
+
+#[test]
 fn a_session_is_continued_or_copied() {
     let args = |fork| Wish { resume: Some(("an-id", fork)), ..Wish::default() }.launch(&AGENT).unwrap().args;
     assert!(args(false).contains(&"--resume=an-id".to_owned()) && !args(false).contains(&"--fork-session".to_owned()));

@@ -8,10 +8,13 @@ use std::{
 
 use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
-use crate::{Found, Host, Json, Object};
+use crate::{Found, Host, Json, Object, Unsupported};
 
 /// Set by whoever administers the machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// A hook that Claude Code is said to have, and has not.
+const UNKNOWN_HOOK: &str = "beforeToolCall";
 
 /// Where Claude Code keeps its state.
 pub fn folder(host: &dyn Host) -> PathBuf {
@@ -41,6 +44,20 @@ pub fn allowing(host: &dyn Host, cwd: &Path) -> Vec<String> {
         !fields.object("permissions").array("allow").is_empty()
     };
     files(host, cwd).into_iter().filter(allows).map(|path| path.display().to_string()).collect()
+}
+
+/// Refuses files with `hooks.beforeToolCall`. Claude Code has no such hook and runs tools without it (2.1.326), although
+/// the file says that a script decides about them. `PreToolUse` is not the same: only exit code 2 stops a tool there.
+pub fn check_hooks(host: &dyn Host, cwd: &Path) -> Result<(), Unsupported> {
+    let has_it = |path: &PathBuf| {
+        let text = host.read(path).unwrap_or_default();
+        Json::parse(&text).is_some_and(|json| json.object().object("hooks").has(UNKNOWN_HOOK))
+    };
+    match files(host, cwd).into_iter().find(has_it) {
+        None => Ok(()),
+        Some(path) => Err(Unsupported::new(format!("{}: Claude Code ignores hooks.{UNKNOWN_HOOK}", path.display()))
+            .with_hint("use hooks.PreToolUse, whose script stops a tool by exit code 2")),
+    }
 }
 
 /// All that Claude Code's files say, file by file, the strongest last.
@@ -79,6 +96,9 @@ fn settings(fields: &Object<'_>) -> (SessionConfig, Vec<String>) {
     };
     if fields.object("sandbox").is_true("enabled") {
         remarks.push("Claude Code's own sandbox is on; it is off in a sandbox of ours".to_owned());
+    }
+    if fields.object("hooks").has(UNKNOWN_HOOK) {
+        remarks.push(format!("Claude Code ignores hooks.{UNKNOWN_HOOK}, so sessions are refused: use hooks.PreToolUse"));
     }
     remarks.extend(others(fields, &["model", "permissions", "sandbox", "$schema"], ""));
     remarks.extend(others(&permissions, &["defaultMode", "allow", "deny"], "permissions."));

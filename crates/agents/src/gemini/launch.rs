@@ -76,8 +76,14 @@ fn base(order: &Order<'_>) -> Result<Launch, Unsupported> {
         launch.args.extend(["--model".to_owned(), model.clone()]);
     }
     launch.args.extend(["--approval-mode".to_owned(), mode(order).to_owned()]);
+    launch.args.extend(is_debugging(order.host).then(|| "--debug".to_owned()));
     add_policy(order, &mut launch)?;
     Ok(launch)
+}
+
+/// `GEMINI_DEBUG` is a variable of Switchboard: Gemini CLI has only the flag. It then says more on standard error.
+fn is_debugging(host: &dyn Host) -> bool {
+    host.env("GEMINI_DEBUG").is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
 /// Sessions lie in `tmp`, next to a directory of programs that it has downloaded and runs later.

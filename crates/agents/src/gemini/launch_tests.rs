@@ -51,6 +51,13 @@ fn it_asks_in_every_mode_but_the_last() {
 }
 
 #[test]
+fn it_debugs_if_a_variable_says_so() {
+    let args = |value: &str| started(&Wish { machine: machine().with_env("GEMINI_DEBUG", value), ..Wish::default() }).0;
+    assert!(args("1").split(' ').any(|arg| arg == "--debug"), "{}", args("1"));
+    assert!(!args("0").contains("--debug") && !args("").contains("--debug"));
+}
+
+#[test]
 fn one_answer_alone_needs_modes_that_come_nearest() {
     for (mode, expected) in
         [("ask", "default"), ("askDangerous", "auto_edit"), ("autoEdit", "auto_edit"), ("autoAll", "yolo")]

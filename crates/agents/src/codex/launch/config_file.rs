@@ -7,6 +7,11 @@ use toml::{Table, Value};
 
 use crate::{Found, Host};
 
+const APPROVAL: &str = "approval_policy";
+const SANDBOX: &str = "sandbox_mode";
+const CORE: &str = "core";
+const WORKSPACE: &str = "sandbox_workspace_write";
+
 /// The folder that Codex keeps everything in.
 pub fn home(host: &dyn Host) -> PathBuf {
     host.env("CODEX_HOME").map_or_else(|| host.home().join(".codex"), PathBuf::from)
@@ -70,11 +75,24 @@ impl ConfigFile {
         servers.map(|(name, server)| (name.to_owned(), texts(server, "disabled_tools").unwrap_or_default())).collect()
     }
 
+    fn table(&self, key: &str) -> Option<&Table> {
+        self.table.get(key)?.as_table()
+    }
+
+    /// Returns a setting of the top level, else of `[core]`: documents about Codex have put it there, although Codex
+    /// 0.169.0 reads the top level only.
+    fn declared(&self, key: &str) -> Option<&str> {
+        self.text(key).or_else(|| self.table(CORE)?.get(key)?.as_str())
+    }
+
     fn found(&self, cwd: &Path) -> Found {
+        let workspace = self.table(WORKSPACE);
         let config = SessionConfig {
             model: self.text("model").map(str::to_owned),
-            approval_mode: self.text("approval_policy").and_then(approval),
-            sandbox_mode: self.text("sandbox_mode").and_then(sandbox),
+            approval_mode: self.declared(APPROVAL).and_then(approval),
+            sandbox_mode: self.declared(SANDBOX).and_then(sandbox),
+            writable_roots: workspace.and_then(|table| texts(table, "writable_roots")),
+            network_access: workspace.and_then(|table| table.get("network_access")?.as_bool()),
             mcp_servers: self.tables("mcp_servers").map(|(name, table)| (name.to_owned(), server(table))).collect(),
             ..SessionConfig::default()
         };
@@ -82,11 +100,17 @@ impl ConfigFile {
     }
 
     fn remarks(&self, cwd: &Path) -> Vec<String> {
-        const KNOWN: &[&str] = &["model", "approval_policy", "sandbox_mode", "mcp_servers", "projects"];
+        const KNOWN: &[&str] = &["model", APPROVAL, SANDBOX, CORE, WORKSPACE, "mcp_servers", "projects"];
         let mut remarks: Vec<_> = self.broken.iter().map(|error| format!("cannot be read: {error}")).collect();
-        if self.text("approval_policy") == Some("never") && self.text("sandbox_mode") != Some("danger-full-access") {
+        if self.declared(APPROVAL) == Some("never") && self.declared(SANDBOX) != Some("danger-full-access") {
             remarks.push("approval_policy `never`: what the sandbox forbids fails, and nobody is asked".to_owned());
         }
+        if self.table(CORE).is_some() {
+            remarks.push("Codex itself ignores [core]: put its settings at the top of the file".to_owned());
+        }
+        remarks.extend(also_sets("[core]", self.table(CORE), &[APPROVAL, SANDBOX]));
+        let of_workspace = &["writable_roots", "network_access"];
+        remarks.extend(also_sets("[sandbox_workspace_write]", self.table(WORKSPACE), of_workspace));
         for (name, server) in self.tables("mcp_servers") {
             remarks.extend(unsaid(name, server));
         }
@@ -100,6 +124,12 @@ impl ConfigFile {
         }
         remarks
     }
+}
+
+/// Names what else a table sets.
+fn also_sets(name: &str, table: Option<&Table>, known: &[&str]) -> Option<String> {
+    let others: Vec<_> = table?.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
+    (!others.is_empty()).then(|| format!("{name} also sets: {}", others.join(", ")))
 }
 
 fn approval(policy: &str) -> Option<ApprovalMode> {
@@ -140,11 +170,9 @@ fn server(table: &Table) -> McpServerConfig {
 }
 
 fn unsaid(name: &str, server: &Table) -> Option<String> {
-    const KNOWN: &[&str] = &["command", "args", "env", "url", "http_headers", "enabled_tools", "disabled_tools"];
-    let approves = |key: &str| key == "default_tools_approval_mode";
-    let others: Vec<_> =
-        server.keys().map(String::as_str).filter(|key| !KNOWN.contains(key) && !approves(key)).collect();
-    (!others.is_empty()).then(|| format!("MCP server `{name}` also sets: {}", others.join(", ")))
+    const KNOWN: &[&str] =
+        &["command", "args", "env", "url", "http_headers", "enabled_tools", "disabled_tools", "default_tools_approval_mode"];
+    also_sets(&format!("MCP server `{name}`"), Some(server), KNOWN)
 }
 
 fn texts(table: &Table, key: &str) -> Option<Vec<String>> {

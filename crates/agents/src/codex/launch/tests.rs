@@ -273,3 +273,23 @@ fn configuration_files_are_read_back() {
     }
     assert!(found[1].remarks[0].starts_with("cannot be read"), "{:?}", found[1].remarks);
 }
+
+#[test]
+fn settings_of_the_core_and_workspace_tables_are_read() {
+    let read = |file: &str| {
+        let machine = Machine::default().with_file("~/.codex/config.toml", file);
+        let found = (AGENT.config)(&machine, std::path::Path::new("/home/user/project"));
+        (serde_json::to_value(&found[0].config).unwrap(), found[0].remarks.join("\n"))
+    };
+    let core = "[core]\napproval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\nmood = \"fine\"\n\
+                [sandbox_workspace_write]\nnetwork_access = false\nwritable_roots = [\"/extra/path\"]\nexclude_slash_tmp = true\n";
+    let (config, remarks) = read(core);
+    let expected = json!({ "approvalMode": "askDangerous", "sandboxMode": "workspaceWrite",
+        "writableRoots": ["/extra/path"], "networkAccess": false });
+    assert_eq!(config, expected);
+    for remark in ["Codex itself ignores [core]", "[core] also sets: mood", "also sets: exclude_slash_tmp"] {
+        assert!(remarks.contains(remark), "{remark} in {remarks}");
+    }
+    let (config, _) = read(&format!("sandbox_mode = \"read-only\"\n{core}"));
+    assert_eq!(config["sandboxMode"], "readOnly", "what Codex reads comes first");
+}
