@@ -30,6 +30,9 @@ pub struct Notice {
     #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub detail: Option<Box<RawValue>>,
+    /// The maker of the agent, where only its agents have such a notice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
 }
 
 impl Notice {

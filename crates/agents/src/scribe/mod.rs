@@ -10,7 +10,9 @@ mod session;
 mod turns;
 
 use foldhash::{HashMap, HashMapExt as _};
-use switchboard_event::{Body, Decider, Event, Fault, Id, Info, Item, Native, Notice, Timestamp, TurnStatus, Usage};
+use switchboard_event::{
+    Body, Decider, Event, Fault, Id, Info, Item, Level, Native, Notice, Timestamp, Topic, TurnStatus, Usage,
+};
 
 pub use session::Ending;
 
@@ -23,6 +25,8 @@ pub struct Scribe {
     out: Vec<Event>,
     next_seq: u64,
     agent: Id,
+    /// The maker of the agent; none for the agents that are built in.
+    vendor: Option<&'static str>,
     run: u32,
     at: Timestamp,
     /// The clock that durations are measured by: a transcript's own where there is one, since the times that
@@ -66,6 +70,20 @@ pub struct Scribe {
     brief: bool,
 }
 
+/// The maker of the agents that are built in.
+const OWN_VENDOR: &str = "switchboard";
+
+/// Returns whether only the agents of one maker have such a notice. Warnings, and what all agents have, concern everybody.
+fn is_of_vendor(notice: &Notice) -> bool {
+    let is_named = notice.name.as_ref().is_some_and(|name| !name.is_empty());
+    let is_special = match notice.topic {
+        Topic::RateLimit => true,
+        Topic::Status | Topic::Snapshot | Topic::ToolSummary | Topic::Step => is_named,
+        _ => false,
+    };
+    is_special && !matches!(notice.level, Level::Warning | Level::Error)
+}
+
 /// Where events belong: to the main conversation, or to a subagent.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Place {
@@ -95,6 +113,7 @@ impl Scribe {
             out: Vec::new(),
             next_seq,
             agent: Id::from(agent),
+            vendor: crate::agent(agent).map(|agent| agent.provider).filter(|vendor| !["", OWN_VENDOR].contains(vendor)),
             run,
             at: Timestamp::default(),
             tick: Timestamp::default(),
@@ -233,7 +252,7 @@ impl Scribe {
 
     /// Something else to know.
     pub fn notice(&mut self, notice: Notice) {
-        self.write(None, Body::Notice(Box::new(notice)));
+        self.notice_about(None, notice);
     }
 
     /// Something else to know, if the record has caused no event yet: no record goes without one.
@@ -244,7 +263,10 @@ impl Scribe {
     }
 
     /// Something else to know about an item.
-    pub fn notice_about(&mut self, item: Option<Id>, notice: Notice) {
+    pub fn notice_about(&mut self, item: Option<Id>, mut notice: Notice) {
+        if is_of_vendor(&notice) {
+            notice.vendor = self.vendor.map(str::to_owned);
+        }
         self.write(item, Body::Notice(Box::new(notice)));
     }
 

@@ -266,6 +266,6 @@ fn meta_of_details(details: &Details, meta: &mut ItemMeta) {
 }
 
 /// Which item is meant where the agent names none: the request itself.
-pub fn item_of<'a>(event: &'a Event, request: &'a Id) -> &'a str {
+pub fn item_of<'a>(event: &'a Event, request: &'a Id) -> &'a Id {
     event.item.as_ref().unwrap_or(request)
 }

@@ -41,8 +41,6 @@ pub enum Said<'a> {
     Updated,
     /// The agent's process ended.
     Ended,
-    /// Something to know.
-    Notice,
     /// Something else.
     Other,
 }
@@ -66,7 +64,6 @@ pub fn look(message: &[u8]) -> Said<'_> {
         b"thread/started" => Said::Started,
         b"switchboard/threadUpdated" => Said::Updated,
         b"switchboard/threadEnded" => Said::Ended,
-        b"switchboard/notice" => Said::Notice,
         _ => Said::Other,
     }
 }
@@ -133,7 +130,7 @@ mod tests {
     fn what_matters_is_seen_in_what_the_projection_says() {
         let (mut projection, mut out) = ((DIALECT.projection)(), Messages::default());
         everything().events.iter().for_each(|event| projection.event(event, &mut out));
-        let mut seen = [0_usize; 9];
+        let mut seen = [0_usize; 8];
         for message in out.iter() {
             let value: serde_json::Value = serde_json::from_slice(message).unwrap();
             let (index, method) = match look(message) {
@@ -154,8 +151,7 @@ mod tests {
                 }
                 Said::Updated => (5, "switchboard/threadUpdated"),
                 Said::Ended => (6, "switchboard/threadEnded"),
-                Said::Notice => (7, "switchboard/notice"),
-                Said::Other => (8, value["method"].as_str().unwrap()),
+                Said::Other => (7, value["method"].as_str().unwrap()),
             };
             assert_eq!(value["method"], method);
             seen[index] += 1;

@@ -22,7 +22,7 @@ pub use accept::{Call, Incoming, METHODS, Refused, RequestId};
 pub use look::{Said, look};
 pub use notices::{model, option};
 pub use policy::Sandbox;
-pub use retell::{asked_as, provided, replayed, resolved_as, updated};
+pub use retell::{asked_as, replayed, resolved_as, updated};
 pub use say::{failed, history_told, result, thread_started, warning};
 pub use verdict::{Asked, Verdict};
 pub use wire::{
@@ -42,7 +42,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "the harness protocol: thread/started, turn/started, item/started, item/agentMessage/delta, …",
     projection: || Box::new(project::Harness::default()),
     restore: restored::<project::Harness>,
-    revision: 2,
+    revision: 3,
     verbatim: false,
     schema: |_| schema::schema(),
 };

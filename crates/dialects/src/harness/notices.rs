@@ -3,18 +3,40 @@
 use switchboard_event::{ErrorCode, Event, Fault, Info, Level, Notice, Selector, SessionEnded, Topic};
 
 use super::wire::{
-    ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Model, NoticeParams, Notification, ThreadEnded,
-    ThreadInfo, TurnError, TurnId,
+    ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Extension, Model, NoticeParams, Notification,
+    ThreadEnded, ThreadInfo, TurnError, TurnId,
 };
+use crate::Messages;
 
-/// Something to know; none for what concerns nobody but host and agent.
-pub fn notice<'a>(event: &'a Event, notice: &'a Notice) -> Option<Notification<'a>> {
+/// Tells something to know, unless it concerns only host and agent. A notice that only one maker's agents have goes by
+/// the maker's name.
+pub fn push_notice(event: &Event, notice: &Notice, out: &mut Messages) {
     let internal = matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo);
     // How much of a limit is used is for who looks closely, and clients do.
     if internal || notice.level == Level::Debug && notice.topic != Topic::RateLimit {
-        return None;
+        return;
     }
-    Some(Notification::Notice(NoticeParams {
+    let params = notice_params(event, notice);
+    match extension_method(notice) {
+        Some(method) => out.push(&Extension { method: &method, params }),
+        None => out.push(&Notification::Notice(params)),
+    }
+}
+
+/// Returns the method of a notice that goes by its maker's name: `VENDOR/NAME`.
+fn extension_method(notice: &Notice) -> Option<String> {
+    let plain =
+        |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./".contains(&b));
+    let vendor = notice.vendor.as_deref()?;
+    let name = match notice.topic {
+        Topic::RateLimit => "rate_limits_updated",
+        _ => notice.name.as_deref().filter(plain)?,
+    };
+    Some(format!("{vendor}/{name}"))
+}
+
+fn notice_params<'a>(event: &'a Event, notice: &'a Notice) -> NoticeParams<'a> {
+    NoticeParams {
         thread_id: &event.session,
         turn_id: event.turn.map(TurnId),
         item_id: event.item.as_deref(),
@@ -25,7 +47,7 @@ pub fn notice<'a>(event: &'a Event, notice: &'a Notice) -> Option<Notification<'
         status: notice.status.as_deref(),
         error: notice.error.as_ref().map(error),
         detail: notice.detail.as_deref(),
-    }))
+    }
 }
 
 /// The agent's process ended.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    Body, Delta, Details, Event, Fault, Field, Id, Info, Item, SessionStarted, Timestamp, TurnCompleted, TurnStarted,
-    Usage,
+    About, Body, Command, Delta, Details, Event, Fault, Field, FileChange, Id, Info, Item, Outcome, RequestOpened,
+    RequestResolved, SessionStarted, Timestamp, TurnCompleted, TurnStarted, Usage,
 };
 
 use super::{
@@ -16,9 +16,9 @@ use super::{
     kept::Kept,
     notices,
     wire::{
-        DeltaMeta, Growth, ItemDelta, ItemNotification, Notification, PlanEntry, PlanUpdated, Progress, Thread,
-        ThreadMeta, ThreadStarted, ThreadUpdated, TokenUsage, TokenUsageUpdated, Turn, TurnError, TurnId, TurnMeta,
-        TurnNotification, TurnStatus, UsageMeta,
+        DeltaMeta, Growth, ItemBody, ItemDelta, ItemNotification, ItemStatus, Notification, PlanEntry, PlanUpdated,
+        Progress, Thread, ThreadItem, ThreadMeta, ThreadStarted, ThreadUpdated, TokenUsage, TokenUsageUpdated, Turn,
+        TurnError, TurnId, TurnMeta, TurnNotification, TurnStatus, UsageMeta,
     },
 };
 use crate::{Messages, Projection, plan};
@@ -49,11 +49,33 @@ struct Facts {
     cwd: String,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Open {
     says: Says,
     turn: TurnId,
+    /// How much of its diff was sent.
+    diff: SentDiff,
+    /// The agent has not told of it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    announced: Option<Box<AnnouncedItem>>,
 }
+
+/// An item that was shown because of a request: some agents ask before they tell of the call.
+#[derive(Clone, Serialize, Deserialize)]
+struct AnnouncedItem {
+    item: ThreadItem,
+    request: Id,
+}
+
+/// How much of a diff was sent: its length, and how it ended.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct SentDiff {
+    bytes: usize,
+    tail: String,
+}
+
+/// As much of what was sent as tells whether a diff goes on from there.
+const MAX_TAIL_BYTES: usize = 64;
 
 /// What it is of an item that grows.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -84,7 +106,10 @@ impl Projection for Harness {
                     ThreadUpdated { thread_id: &event.session, info: notices::info(&updated.info), meta: None };
                 out.push(&Notification::ThreadUpdated(params));
             }
-            Body::SessionEnded(ended) => out.push(&notices::ended(event, ended)),
+            Body::SessionEnded(ended) => {
+                self.close_announced(event, out);
+                out.push(&notices::ended(event, ended));
+            }
             Body::TurnStarted(turn) => self.turn_started(event, turn, out),
             Body::TurnCompleted(turn) => self.turn_completed(event, turn, out),
             Body::ItemStarted(item) => self.item_started(event, item, out),
@@ -93,15 +118,12 @@ impl Projection for Harness {
             // A client would answer what is answered already.
             Body::RequestOpened(request) if request.decided => {}
             Body::RequestOpened(request) => {
+                self.announce_item(event, request, out);
                 out.push(&approvals::opened(event, self.turn_of(event), request, &self.thread.cwd));
             }
-            Body::RequestResolved(resolved) => out.push(&approvals::resolved(event, self.turn_of(event), resolved)),
+            Body::RequestResolved(resolved) => self.request_resolved(event, resolved, out),
             Body::Usage(usage) => self.used(event, usage, out),
-            Body::Notice(notice) => {
-                if let Some(notification) = notices::notice(event, notice) {
-                    out.push(&notification);
-                }
-            }
+            Body::Notice(notice) => notices::push_notice(event, notice, out),
         }
     }
 
@@ -180,6 +202,7 @@ impl Harness {
     }
 
     fn turn_completed(&mut self, event: &Event, turn: &TurnCompleted, out: &mut Messages) {
+        self.close_announced(event, out);
         self.in_turn = false;
         let (items, omitted) = self.kept.take();
         let status = match turn.status {
@@ -204,15 +227,101 @@ impl Harness {
 
     fn item_started(&mut self, event: &Event, item: &Item, out: &mut Messages) {
         let Some(id) = &event.item else { return };
-        let turn_id = event.turn.map_or(self.turn, TurnId);
-        self.open.insert(id.clone(), Open { says: says(&item.details), turn: turn_id });
-        let shown = items::item(event, item, &self.thread.cwd);
-        let params = ItemNotification { thread_id: &event.session, turn_id, item: &shown };
-        out.push(&Notification::ItemStarted(params));
-        if self.in_turn && turn_id == self.turn {
-            self.kept.begin(shown);
+        if let Some(open) = self.open.get_mut(id).filter(|open| open.announced.is_some()) {
+            open.announced = None;
+            open.says = says(&item.details);
+            return self.show_diff(event, item, out);
         }
+        let turn_id = event.turn.map_or(self.turn, TurnId);
+        let shown = items::item(event, item, &self.thread.cwd);
+        self.show_started(&event.session, turn_id, shown, None, says(&item.details), out);
         self.show_plan(event, turn_id, item, out);
+    }
+
+    fn show_started(
+        &mut self,
+        thread_id: &Id,
+        turn: TurnId,
+        item: ThreadItem,
+        request: Option<&Id>,
+        says: Says,
+        out: &mut Messages,
+    ) {
+        out.push(&Notification::ItemStarted(ItemNotification { thread_id, turn_id: turn, item: &item }));
+        let diff = SentDiff::of(&joined_diff(&item));
+        let announce = |request: &Id| Box::new(AnnouncedItem { item: item.clone(), request: request.clone() });
+        self.open.insert(item.id.clone(), Open { says, turn, diff, announced: request.map(announce) });
+        if self.in_turn && turn == self.turn {
+            self.kept.begin(item);
+        }
+    }
+
+    /// Shows the item that an approval is about, if the agent has not told of it: clients show approvals with their items.
+    fn announce_item(&mut self, event: &Event, request: &RequestOpened, out: &mut Messages) {
+        let id = items::item_of(event, &request.request);
+        let details = match request.about {
+            _ if self.open.contains_key(id) => return,
+            About::Command => Details::Command(Command {
+                command: request.command.clone().unwrap_or_else(|| request.title.clone()),
+                cwd: request.cwd.clone(),
+                ..Command::default()
+            }),
+            About::FileChange => {
+                Details::FileChange(FileChange { changes: request.changes.clone(), ..FileChange::default() })
+            }
+            _ => return,
+        };
+        let says = says(&details);
+        let item = Item { call: request.call.clone(), ..Item::new(details) };
+        let turn = self.turn_of(event);
+        let shown = ThreadItem { id: id.clone(), ..items::item(event, &item, &self.thread.cwd) };
+        self.show_started(&event.session, turn, shown, Some(&request.request), says, out);
+    }
+
+    fn request_resolved(&mut self, event: &Event, resolved: &RequestResolved, out: &mut Messages) {
+        out.push(&approvals::resolved(event, self.turn_of(event), resolved));
+        let status = match resolved.outcome {
+            Outcome::Allowed | Outcome::Answered => ItemStatus::Completed,
+            _ => ItemStatus::Declined,
+        };
+        for open in self.open.values_mut() {
+            if let Some(announced) = open.announced.as_mut().filter(|item| item.request == resolved.request) {
+                announced.item.set_status(status);
+            }
+        }
+        // A request that names no item is all there is of it.
+        if self.open.get(&resolved.request).is_some_and(|open| open.announced.is_some()) {
+            self.complete_announced(&event.session, &resolved.request, out);
+        }
+    }
+
+    /// Completes the items that were announced and of which the agent never told.
+    fn close_announced(&mut self, event: &Event, out: &mut Messages) {
+        let is_open = |(id, open): (&Id, &Open)| open.announced.as_ref().map(|_| id.clone());
+        let ids: Vec<Id> = self.open.iter().filter_map(is_open).collect();
+        ids.iter().for_each(|id| self.complete_announced(&event.session, id, out));
+    }
+
+    fn complete_announced(&mut self, thread_id: &Id, id: &Id, out: &mut Messages) {
+        let Some(Open { turn: turn_id, announced: Some(announced), .. }) = self.open.remove(id) else { return };
+        let mut item = announced.item;
+        item.end();
+        out.push(&Notification::ItemCompleted(ItemNotification { thread_id, turn_id, item: &item }));
+        if self.in_turn && turn_id == self.turn {
+            self.kept.finish(item);
+        }
+    }
+
+    /// Shows how a diff goes on. One that was written anew is shown when the item is finished.
+    fn show_diff(&mut self, event: &Event, item: &Item, out: &mut Messages) {
+        let Details::FileChange(change) = &item.details else { return };
+        let Some(item_id) = &event.item else { return };
+        let Some(open) = self.open.get_mut(item_id) else { return };
+        let diff: String = items::changes(&change.changes).iter().map(|change| change.diff.as_str()).collect();
+        let Some(delta) = open.diff.rest(&diff) else { return };
+        let (thread_id, turn_id) = (&*event.session, open.turn);
+        out.push(&Notification::FileChangeDelta(ItemDelta { thread_id, turn_id, item_id, delta, meta: None }));
+        open.diff = SentDiff::of(&diff);
     }
 
     fn item_completed(&mut self, event: &Event, item: &Item, out: &mut Messages) {
@@ -234,7 +343,7 @@ impl Harness {
         if let Delta::Set { patch } = delta {
             open.says = says(&patch.details);
         }
-        let Open { says, turn } = *open;
+        let (says, turn) = (open.says, open.turn);
         match delta {
             Delta::Append { field, text, .. } => out.push(&grown(event, turn, says, *field, text)),
             Delta::Progress { elapsed_ms, ratio, text } => out.push(&Notification::Progress(Progress {
@@ -246,7 +355,10 @@ impl Harness {
                 text: text.as_deref(),
             })),
             // What else changed is told when the item is finished: nothing that grew is sent again.
-            Delta::Set { patch } => self.show_plan(event, turn, patch, out),
+            Delta::Set { patch } => {
+                self.show_plan(event, turn, patch, out);
+                self.show_diff(event, patch, out);
+            }
         }
     }
 
@@ -294,6 +406,27 @@ impl Harness {
     }
 }
 
+impl SentDiff {
+    fn of(diff: &str) -> Self {
+        let tail = diff.get(diff.ceil_char_boundary(diff.len().saturating_sub(MAX_TAIL_BYTES))..).unwrap_or_default();
+        Self { bytes: diff.len(), tail: tail.to_owned() }
+    }
+
+    /// Returns what was not sent of a diff yet, if it goes on where the last one ended.
+    fn rest<'a>(&self, diff: &'a str) -> Option<&'a str> {
+        let (sent, rest) = diff.split_at_checked(self.bytes)?;
+        Some(rest).filter(|rest| !rest.is_empty() && sent.ends_with(&self.tail))
+    }
+}
+
+/// The diffs of all files, one behind the other.
+fn joined_diff(item: &ThreadItem) -> String {
+    match &item.body {
+        ItemBody::FileChange { changes, .. } => changes.iter().map(|change| change.diff.as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
 fn says(details: &Details) -> Says {
     match details {
         Details::AgentMessage(_) => Says::Message,
@@ -319,7 +452,7 @@ fn grown<'a>(event: &'a Event, turn_id: TurnId, says: Says, field: Field, text: 
         (Says::Thoughts, Field::Text) => Notification::ReasoningDelta,
         (Says::Thoughts, Field::Summary) => Notification::SummaryDelta,
         (Says::Command, Field::Output) => Notification::CommandDelta,
-        (Says::FileChange, Field::Diff) => Notification::FileChangeDelta,
+        (Says::FileChange, Field::Diff | Field::Output) => Notification::FileChangeDelta,
         (Says::Plan, Field::Text) => Notification::PlanDelta,
         _ => return Notification::Growth(Growth { thread_id, turn_id, item_id, field, delta: text, meta }),
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use switchboard_event::{Id, Level, Topic, raw};
+use switchboard_event::{Id, raw};
 
 /// The fields of an object, each as it came.
 type Fields = BTreeMap<String, Box<RawValue>>;
@@ -45,39 +45,6 @@ fn changed(message: &[u8], change: impl FnOnce(&mut Fields)) -> Vec<u8> {
     };
     // All that we write is such; and if not, it is better told unchanged than not at all.
     changed().unwrap_or_else(|| message.to_owned())
-}
-
-/// Something to know, under the name that its maker has for it: `PROVIDER/NAME`. Nothing if it concerns everybody, whatever
-/// the agent: warnings, and what all agents have.
-#[must_use]
-pub fn provided(message: &[u8], provider: &str) -> Option<Vec<u8>> {
-    let Noticed { params: NoticedParams { topic, level, name } } = serde_json::from_slice(message).ok()?;
-    let plain =
-        |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./".contains(&b));
-    let name = match topic {
-        _ if matches!(level, Level::Warning | Level::Error) || provider.is_empty() || provider == OURS => return None,
-        Topic::RateLimit => "rate_limits_updated".to_owned(),
-        Topic::Status | Topic::Snapshot | Topic::ToolSummary | Topic::Step => name.filter(plain)?,
-        _ => return None,
-    };
-    let mut fields: Fields = serde_json::from_slice(message).ok()?;
-    fields.insert("method".to_owned(), raw(&format!("{provider}/{name}")));
-    Some(raw(&fields).get().as_bytes().to_owned())
-}
-
-/// What we say under our own name.
-const OURS: &str = "switchboard";
-
-#[derive(Deserialize)]
-struct Noticed {
-    params: NoticedParams,
-}
-
-#[derive(Deserialize)]
-struct NoticedParams {
-    topic: Topic,
-    level: Level,
-    name: Option<String>,
 }
 
 /// That the agent's process is there, told as an update: on a connection, a thread starts once.
@@ -193,29 +160,6 @@ mod tests {
                 "threadId": "s", "info": {"cwd": "/repo", "model": "m-1", "modelProvider": "acme"},
                 "_meta": {"run": 1, "modelProvider": "acme"}}})
         );
-    }
-
-    #[test]
-    fn what_only_one_maker_has_goes_by_its_name() {
-        let method = |params: Value, provider: &str| {
-            let message = json!({"method": "switchboard/notice", "params": params}).to_string();
-            let told = value(&provided(message.as_bytes(), provider)?);
-            assert_eq!(told["params"], params);
-            told["method"].as_str().map(str::to_owned)
-        };
-        let notice = |topic: &str, level: &str, name: &str| json!({"threadId": "t", "topic": topic, "level": level, "name": name});
-        let limits = json!({"threadId": "t", "topic": "rate_limit", "level": "debug"});
-        assert_eq!(method(limits.clone(), "acme").as_deref(), Some("acme/rate_limits_updated"));
-        assert_eq!(method(notice("status", "info", "a/b_c"), "acme").as_deref(), Some("acme/a/b_c"));
-        for kept in [
-            notice("rate_limit", "warning", "x"),
-            notice("retry", "info", "x"),
-            notice("status", "info", "two words"),
-            json!({"threadId": "t", "topic": "status", "level": "info"}),
-        ] {
-            assert_eq!(method(kept, "acme"), None);
-        }
-        assert_eq!(method(limits.clone(), "switchboard").or(method(limits, "")), None);
     }
 
     #[test]

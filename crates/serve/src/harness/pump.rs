@@ -6,8 +6,7 @@ use bytes::Bytes;
 use switchboard_dialects::{
     Dialect, Surface,
     harness::{
-        Asked, Said, TurnStartResult, asked_as, history_told, look, provided, replayed, resolved_as, result, updated,
-        warning,
+        Asked, Said, TurnStartResult, asked_as, history_told, look, replayed, resolved_as, result, updated, warning,
     },
     usual,
 };
@@ -91,10 +90,6 @@ impl Connection {
             Said::TurnCompleted => thread.turn_ended(),
             Said::Ended => thread.run_ended(),
             Said::Started => return self.outbox().say(replayed(&updated(json))).await,
-            Said::Notice => {
-                let named = provided(json, thread.conversation.agent().provider);
-                return self.outbox().say(replayed(named.as_deref().unwrap_or(json))).await;
-            }
             Said::Updated | Said::Other => {}
         }
         self.outbox().say(replayed(json)).await
@@ -120,11 +115,6 @@ impl Connection {
             // Before it is told, for who hears of it may begin the next.
             Said::TurnCompleted => thread.turn_ended(),
             Said::Ended => thread.run_ended(),
-            Said::Notice => {
-                if let Some(named) = provided(&json, thread.conversation.agent().provider) {
-                    return self.outbox().say(named).await;
-                }
-            }
             Said::Updated | Said::Other => {}
         }
         self.outbox().say(json).await

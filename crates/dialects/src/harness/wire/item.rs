@@ -146,6 +146,24 @@ struct Rest {
     meta: Option<Box<ItemMeta>>,
 }
 
+impl ThreadItem {
+    /// Sets how far a command or a change got.
+    pub fn set_status(&mut self, now: ItemStatus) {
+        if let ItemBody::CommandExecution { status, .. } | ItemBody::FileChange { status, .. } = &mut self.body {
+            *status = now;
+        }
+    }
+
+    /// Ends a command or a change of which nothing more was heard.
+    pub fn end(&mut self) {
+        if let ItemBody::CommandExecution { status, .. } | ItemBody::FileChange { status, .. } = &mut self.body
+            && *status == ItemStatus::InProgress
+        {
+            *status = ItemStatus::Failed;
+        }
+    }
+}
+
 /// How far a command, a change, a tool call or a subagent got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
