@@ -59,7 +59,7 @@ pub fn decide(config: &SessionConfig, workspace: &Workspace, request: &RequestOp
 }
 
 fn decide_tool(config: &SessionConfig, workspace: &Workspace, request: &RequestOpened, mcp: bool) -> Verdict {
-    let (kind, name) = (kind(request, mcp), request.call.as_ref().map(|call| call.name.as_str()));
+    let (kind, name) = (call_kind(request, mcp), request.call.as_ref().map(|call| call.name.as_str()));
     let listed = |list: &Option<Vec<String>>| list.iter().flatten().any(|entry| matches(entry, kind, name));
     if listed(&config.blocked_tools) {
         return Verdict::Decline("this tool is blocked in the settings of the session".to_owned());
@@ -125,7 +125,7 @@ impl Edits {
 }
 
 /// A file is moved, and the request does not say where to.
-fn moves_to_unknown(request: &RequestOpened) -> bool {
+pub(crate) fn moves_to_unknown(request: &RequestOpened) -> bool {
     let has_target = request.changes.iter().any(|change| change.to.is_some());
     let is_open = |change: &Change| change.kind == ChangeKind::Move && change.to.is_none();
     let is_call = |call: &Call| call.kind == CallKind::Move && !has_target && call.locations.len() < 2;
@@ -148,7 +148,8 @@ fn deletes(request: &RequestOpened) -> bool {
         || request.changes.iter().any(|change| change.kind == ChangeKind::Delete)
 }
 
-fn kind(request: &RequestOpened, mcp: bool) -> Kind {
+/// Returns what sort of tool a request is about.
+pub(crate) fn call_kind(request: &RequestOpened, mcp: bool) -> Kind {
     let call = request.call.as_ref();
     if mcp || call.is_some_and(|call| call.name.starts_with("mcp__")) {
         return Kind::Mcp;

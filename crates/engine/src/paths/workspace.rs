@@ -53,6 +53,20 @@ impl Workspace {
         Ok(target)
     }
 
+    /// Resolves a path that an agent gives, in each way that the agent can mean it.
+    ///
+    /// # Errors
+    /// If it cannot be told where the path leads.
+    pub fn resolve_readings(&self, path: &str) -> Result<Vec<PathBuf>, PathError> {
+        let mut resolved = Vec::new();
+        for reading in self.readings(path)? {
+            resolved.extend([resolve_path(&reading)?, resolve_path(&shorten(&reading))?]);
+        }
+        resolved.sort();
+        resolved.dedup();
+        Ok(resolved)
+    }
+
     fn readings(&self, path: &str) -> Result<Vec<PathBuf>, PathError> {
         let trimmed = path.trim();
         if trimmed.is_empty() {

@@ -16,6 +16,7 @@ use super::{
     handle::{Ordered, Outcome},
     link::Arrival,
     sandbox_notices::SessionSandbox,
+    session_approvals::SessionApprovals,
     stderr::Stderr,
     stop::Ladder,
     timers::{Due, Timers},
@@ -65,6 +66,7 @@ pub(crate) struct Actor {
     pub(super) stderr: Stderr,
     pub(super) stream_mask: StreamMask,
     pub(super) desk: Desk,
+    pub(super) approvals: SessionApprovals,
     pub(super) timers: Timers,
     pub(super) todo: VecDeque<Effect>,
     /// What is to be sent once what was told of it is committed.
@@ -107,6 +109,7 @@ impl Actor {
             parts,
             lines: BoundedLines::default(),
             desk: Desk::default(),
+            approvals: SessionApprovals::default(),
             timers: Timers::default(),
             todo: VecDeque::new(),
             outbox: Vec::new(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use switchboard_agents::{Abilities, Answer, Decision};
 use switchboard_event::{About, Id, OptionKind, RequestOpened};
 
+use super::session_approvals::ApprovalKey;
 use crate::CommandError;
 
 /// The open requests.
@@ -21,6 +22,8 @@ struct Open {
     questions: BTreeMap<String, Choices>,
     /// It may be allowed this once only.
     requires_person: bool,
+    /// What a yes for the session allows.
+    keys: Vec<ApprovalKey>,
     /// An answer is on its way to the agent.
     answered: bool,
 }
@@ -32,14 +35,14 @@ struct Choices {
 
 impl Desk {
     /// The agent asks.
-    pub fn opened(&mut self, request: &RequestOpened) {
+    pub fn opened(&mut self, request: &RequestOpened, keys: Vec<ApprovalKey>) {
         let questions = request.questions.iter().map(|question| {
             let labels = question.choices.iter().map(|choice| choice.label.clone()).collect();
             (question.id.clone(), Choices { labels, free_text: question.free_text || question.choices.is_empty() })
         });
         let options = request.options.iter().map(|option| (option.id.clone(), option.kind)).collect();
         let (about, requires_person) = (request.about, request.requires_person);
-        let open = Open { about, options, questions: questions.collect(), requires_person, answered: false };
+        let open = Open { about, options, questions: questions.collect(), requires_person, keys, answered: false };
         self.open.insert(request.request.clone(), open);
     }
 
@@ -53,12 +56,23 @@ impl Desk {
         self.open.values().any(|open| !open.answered)
     }
 
-    /// Takes an answer if it makes sense; the first one counts.
-    pub fn take(&mut self, answer: &Answer, abilities: &Abilities) -> Result<(), CommandError> {
+    /// Takes an answer if it makes sense; the first one counts. Returns what it allows for the rest of the session.
+    pub fn take(&mut self, answer: &Answer, abilities: &Abilities) -> Result<Vec<ApprovalKey>, CommandError> {
         let open = self.open.get_mut(&answer.request).filter(|open| !open.answered).ok_or(CommandError::NotOpen)?;
         check(open, answer, abilities)?;
         open.answered = true;
-        Ok(())
+        Ok(if open.is_for_session(answer) { std::mem::take(&mut open.keys) } else { Vec::new() })
+    }
+}
+
+impl Open {
+    /// Returns whether an answer allows more than this one request. Another input says nothing about the one that was
+    /// asked for.
+    fn is_for_session(&self, answer: &Answer) -> bool {
+        let option = answer.option.as_ref().and_then(|option| self.options.get(option));
+        let lasts = matches!(option, Some(OptionKind::AllowSession | OptionKind::AllowAlways));
+        let is_yes = matches!(answer.decision, Decision::Allow | Decision::AllowSession);
+        is_yes && answer.input.is_none() && (lasts || answer.decision == Decision::AllowSession)
     }
 }
 
@@ -125,7 +139,7 @@ mod tests {
     #[test]
     fn the_first_answer_that_makes_sense_counts() {
         let mut desk = Desk::default();
-        desk.opened(&question());
+        desk.opened(&question(), Vec::new());
         for (bad, why) in [
             (answer(Decision::Allow, &[]), "not all questions"),
             (answer(Decision::Allow, &[("q", "B")]), "not among"),
@@ -144,7 +158,7 @@ mod tests {
     #[test]
     fn a_no_needs_no_answers_and_changed_input_needs_the_ability() {
         let mut desk = Desk::default();
-        desk.opened(&question());
+        desk.opened(&question(), Vec::new());
         let changed = Answer { input: Some(switchboard_event::raw(&1)), ..answer(Decision::Allow, &[("q", "A")]) };
         assert!(desk.take(&changed, &Abilities::NONE).is_err());
         desk.take(&answer(Decision::Decline, &[]), &Abilities::NONE).unwrap();
@@ -153,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_for_a_person_is_not_allowed_for_the_session() {
         let mut desk = Desk::default();
-        desk.opened(&RequestOpened { request: Id::from("r"), ..RequestOpened::default() }.for_a_person());
+        desk.opened(&RequestOpened { request: Id::from("r"), ..RequestOpened::default() }.for_a_person(), Vec::new());
         assert!(desk.take(&answer(Decision::AllowSession, &[]), &Abilities::NONE).is_err());
         desk.take(&answer(Decision::Allow, &[]), &Abilities::NONE).unwrap();
     }
@@ -163,7 +177,7 @@ mod tests {
         let option = |id: &str, kind| RequestOption { id: id.to_owned(), label: id.to_owned(), kind };
         let options = vec![option("once", OptionKind::AllowOnce), option("never", OptionKind::Reject)];
         let mut desk = Desk::default();
-        desk.opened(&RequestOpened { request: Id::from("r"), options, ..RequestOpened::default() });
+        desk.opened(&RequestOpened { request: Id::from("r"), options, ..RequestOpened::default() }, Vec::new());
         let choose = |decision, option: &str| Answer { option: Some(option.to_owned()), ..answer(decision, &[]) };
         for bad in [
             choose(Decision::Allow, "unheard of"),

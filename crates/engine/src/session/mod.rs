@@ -11,6 +11,7 @@ mod link;
 mod orders;
 mod private;
 pub(crate) mod sandbox_notices;
+mod session_approvals;
 mod stderr;
 mod stop;
 mod timers;

@@ -33,8 +33,10 @@ impl Actor {
             Command::Prompt(prompt) => self.prompted(prompt),
             Command::Slash { .. } => self.slashed(command),
             Command::Answer(answer) => {
-                self.desk.take(&answer, &abilities)?;
-                self.answer(answer, Decider::Client)
+                let keys = self.desk.take(&answer, &abilities)?;
+                self.answer(answer, Decider::Client)?;
+                self.approvals.remember(keys);
+                Ok(())
             }
             Command::Interrupt => self.interrupted(),
             Command::Close => {

@@ -8,7 +8,11 @@ use switchboard_event::{
 };
 use switchboard_store::{End, State};
 
-use super::{actor::Actor, timers::Due};
+use super::{
+    actor::Actor,
+    session_approvals::{ApprovalKey, approval_keys},
+    timers::Due,
+};
 use crate::{
     Audience,
     policy::{self, Verdict},
@@ -42,9 +46,11 @@ impl Actor {
                 Body::RequestOpened(request) => {
                     let expires = deadline(event.at, self.parts.limits.approval);
                     request.expires_at = request.expires_at.or(expires);
-                    let verdict = self.verdict(request, event.item.as_ref());
+                    let is_mcp = event.item.as_ref().is_some_and(|item| self.tools.mcp.contains_key(item));
+                    let keys = approval_keys(request, &self.parts.workspace, is_mcp);
+                    let verdict = self.verdict(request, &keys, is_mcp);
                     request.decided = verdict.is_some();
-                    asked = Some((request.clone(), verdict));
+                    asked = Some((request.clone(), verdict, keys));
                 }
                 Body::RequestResolved(resolved) => {
                     self.desk.resolved(&resolved.request);
@@ -84,8 +90,8 @@ impl Actor {
                 _ => {}
             }
             self.stream_mask.push(event);
-            if let Some((request, verdict)) = asked {
-                self.asked(&request, verdict);
+            if let Some((request, verdict, keys)) = asked {
+                self.asked(&request, verdict, keys);
             }
         }
         self.write_decided();
@@ -106,16 +112,18 @@ impl Actor {
         }
     }
 
-    /// What the settings decide; nothing if somebody is to be asked.
-    fn verdict(&self, request: &RequestOpened, item: Option<&Id>) -> Option<Verdict> {
-        let mcp = item.is_some_and(|item| self.tools.mcp.contains_key(item));
-        let verdict = policy::decide(&self.parts.config, &self.parts.workspace, request, mcp);
+    /// What the settings or an earlier answer decide; nothing if somebody is to be asked.
+    fn verdict(&self, request: &RequestOpened, keys: &[ApprovalKey], is_mcp: bool) -> Option<Verdict> {
+        let verdict = match policy::decide(&self.parts.config, &self.parts.workspace, request, is_mcp) {
+            Verdict::Ask if self.approvals.covers(keys) => Verdict::Allow,
+            verdict => verdict,
+        };
         Some(verdict).filter(|verdict| !matches!(verdict, Verdict::Ask) || self.parts.audience != Audience::Client)
     }
 
     /// The agent asks: the settings decide, or whoever is there.
-    fn asked(&mut self, request: &RequestOpened, verdict: Option<Verdict>) {
-        self.desk.opened(request);
+    fn asked(&mut self, request: &RequestOpened, verdict: Option<Verdict>, keys: Vec<ApprovalKey>) {
+        self.desk.opened(request, keys);
         let (decision, message) = match verdict {
             Some(Verdict::Allow) => (Decision::Allow, None),
             Some(Verdict::Decline(reason)) => (Decision::Decline, Some(reason)),

@@ -39,6 +39,21 @@ async fn an_approval_waits_and_the_first_answer_counts() {
 }
 
 #[tokio::test]
+async fn a_yes_for_the_session_is_remembered_unless_the_tool_is_blocked() {
+    let rig = Rig::new();
+    let (id, request) = rig.start_asking("approve touch x\napprove touch x\ntext done").await;
+    let answer = json!({ "decision": "accept", "option": "acceptForSession" });
+    assert_eq!(rig.post(&path(&id, &request), answer).await.status, 200);
+    assert_eq!(rig.ended(&id).await["state"], "done");
+    let events = rig.get(&format!("/api/sessions/{id}/events?dialect=events&limit=1000")).await.body;
+    let events = events["events"].as_array().unwrap();
+    let resolved: Vec<_> = events.iter().filter(|event| event["kind"] == "request.resolved").collect();
+    assert_eq!(resolved.len(), 2);
+    assert_eq!((&resolved[0]["data"]["by"], &resolved[1]["data"]["by"]), (&json!("client"), &json!("policy")));
+    assert_eq!(resolved[1]["data"]["outcome"], "allowed");
+}
+
+#[tokio::test]
 async fn an_answer_that_makes_no_sense_leaves_the_question_open() {
     let rig = Rig::new();
     let (id, request) = rig.start_asking("ask Which? | Red | Blue").await;

@@ -44,6 +44,32 @@ async fn a_command_is_accepted_or_declined() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_accepted_for_the_session_is_not_asked_again() {
+    for wire in WIRES {
+        let rig = Rig::new();
+        let script = "approve touch x\napprove touch x\napprove-edit a.txt\napprove-edit a.txt\napprove touch y";
+        let (mut client, thread, turn, asked) = asking(&rig, wire, script).await;
+        assert_eq!(asked["params"]["command"], "touch x");
+        client.send(&json!({"id": asked["id"], "result": {"decision": "acceptForSession"}})).await;
+        let edit = client.wait(|message| message["method"] == "item/fileChange/requestApproval").await;
+        client.send(&json!({"id": edit["id"], "result": {"decision": "acceptForSession"}})).await;
+        let other = client.wait(|message| message["params"]["command"] == "touch y").await;
+        client.send(&json!({"id": other["id"], "result": {"decision": "accept"}})).await;
+        let done = client.ended(&thread, &turn).await;
+        assert_eq!(done["status"], "completed");
+        let by = |resolved: &Value| resolved["by"].as_str().unwrap().to_owned();
+        let deciders: Vec<_> = client.all("switchboard/requestResolved").iter().map(by).collect();
+        assert_eq!(deciders, ["client", "policy", "client", "policy", "client"]);
+        // Once is not for the session; and another turn is of the same session.
+        let turn = client.turn(&thread, "approve touch x\napprove touch y").await;
+        let again = client.asked(&thread).await;
+        assert_eq!(again["params"]["command"], "touch y");
+        client.send(&json!({"id": again["id"], "result": {"decision": "decline"}})).await;
+        client.ended(&thread, &turn).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_files_is_accepted_and_a_question_answered() {
     for wire in WIRES {
         let rig = Rig::new();
