@@ -72,7 +72,7 @@ impl Prepared {
         let source = source(launch.source)
             .ok_or_else(|| StartError::BadRequest(format!("nothing reads `{}`", launch.source)))?;
         let mut prepared = Self {
-            remarks: launch.weaker.clone(),
+            remarks: request.remarks.iter().chain(&launch.weaker).cloned().collect(),
             resumed: native(past).cloned(),
             launch,
             source,

@@ -42,6 +42,8 @@ pub struct StartRequest {
     pub sandbox_best_effort: bool,
     /// Limits of time.
     pub limits: Limits,
+    /// What is to be known about the request itself, for the beginning of the session.
+    pub remarks: Vec<String>,
 }
 
 /// A session that the agent has and we do not: somebody began it in a terminal, say.

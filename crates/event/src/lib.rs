@@ -27,6 +27,7 @@ mod body;
 mod config;
 mod envelope;
 mod fault;
+mod given_settings;
 mod id;
 mod item;
 mod native;
@@ -43,6 +44,9 @@ pub use body::{Body, Kind};
 pub use config::{ApprovalMode, McpServerConfig, McpTransport, SandboxMode, SessionConfig};
 pub use envelope::{Event, EventError};
 pub use fault::{ErrorCode, ErrorKind, Fault};
+pub use given_settings::{
+    GivenSettings, MisplacedSettings, SettingsError, SettingsForm, describe_ignored, read_mcp_servers, read_settings,
+};
 pub use id::Id;
 pub use item::{
     AgentMessage, Call, CallKind, Change, ChangeKind, Command, Content, ContentType, Delta, Details, Field, FileChange,

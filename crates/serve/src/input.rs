@@ -10,6 +10,8 @@ use axum::{
 use bytes::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use switchboard_event::{GivenSettings, MisplacedSettings, SettingsError, SettingsForm, read_settings};
+
 use crate::{Problem, Service};
 
 /// How long a body may take to arrive.
@@ -18,7 +20,34 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The body, as JSON.
 pub struct Json<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Service> for Json<T> {
+/// A body that clients send.
+pub trait RequestBody: DeserializeOwned + Send {
+    /// What it may have.
+    const FORM: SettingsForm;
+
+    /// Takes settings that stood in it under other names. Returns the fields that were ignored, unless the body tells of
+    /// them itself.
+    ///
+    /// # Errors
+    /// If a setting contradicts another one.
+    fn accept(&mut self, given: GivenSettings) -> Result<Vec<String>, SettingsError> {
+        Ok(given.ignored)
+    }
+}
+
+/// The form of a body that settings of a session do not belong to.
+pub const fn no_settings(fields: &'static [&'static str]) -> SettingsForm {
+    let settings = MisplacedSettings::Refused("settings of a session are set when it is started");
+    SettingsForm { fields, has_config: false, settings }
+}
+
+/// The form of a body with settings in `config`.
+pub const fn with_config(fields: &'static [&'static str]) -> SettingsForm {
+    let settings = MisplacedSettings::Taken { approval: "config.approvalMode", sandbox: "config.sandboxMode" };
+    SettingsForm { fields, has_config: true, settings }
+}
+
+impl<T: RequestBody> FromRequest<Service> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, service: &Service) -> Result<Self, Problem> {
@@ -26,10 +55,33 @@ impl<T: DeserializeOwned> FromRequest<Service> for Json<T> {
             let detail = "the body must be JSON: send it with `Content-Type: application/json`";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", detail));
         }
+        let session = session_of(request.uri().path()).map(str::to_owned);
         let body = tokio::time::timeout(PATIENCE, Bytes::from_request(request, service)).await;
         let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time");
-        parse(&body.map_err(late)??).map(Self)
+        let (body, ignored) = parse_body(&body.map_err(late)??)?;
+        if let Some(session) = session {
+            service.remark_ignored(&session, &ignored).await;
+        }
+        Ok(Self(body))
     }
+}
+
+/// Returns the session that a path is about.
+fn session_of(path: &str) -> Option<&str> {
+    path.strip_prefix("/api/sessions/")?.split('/').next().filter(|id| !id.is_empty())
+}
+
+/// Reads what a client sent. Returns the fields that were ignored, too.
+///
+/// # Errors
+/// If it is not what is wanted, or has a setting that can be neither taken nor ignored.
+pub fn parse_body<T: RequestBody>(json: &[u8]) -> Result<(T, Vec<String>), Problem> {
+    let Ok(text) = std::str::from_utf8(json) else { return Ok((parse(json)?, Vec::new())) };
+    let bad = |error: SettingsError| Problem::bad_field(&error.field, &error.reason);
+    let (text, given) = read_settings(text, &T::FORM).map_err(bad)?;
+    let mut body: T = parse(text.as_bytes())?;
+    let ignored = body.accept(given).map_err(bad)?;
+    Ok((body, ignored))
 }
 
 /// Reads JSON that somebody sent.

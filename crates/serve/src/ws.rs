@@ -22,7 +22,7 @@ use crate::{
     Drain, Problem, Service,
     feed::{Part, Reader},
     guard::Caller,
-    input::parse,
+    input::{parse, parse_body},
     order::{ApprovalAnswer, PromptRequest},
 };
 
@@ -257,13 +257,18 @@ impl Client {
     async fn command(&self, kind: &Kind, text: &[u8]) -> Result<(), Problem> {
         self.may_command().await?;
         match kind.kind.as_str() {
-            "prompt" => self.service.prompt(&self.session, &parse::<PromptRequest>(text)?).await.map(drop),
+            "prompt" => {
+                let (request, _) = parse_body::<PromptRequest>(text)?;
+                self.service.prompt(&self.session, &request).await.map(drop)
+            }
             "interrupt" => self.service.interrupt(&self.session).await.map(drop),
             "cancel" => self.service.cancel(&self.session).await.map(drop),
             "approval" => {
                 let request = kind.id.as_ref().and_then(Value::as_str);
                 let request = request.ok_or_else(|| Problem::bad_field("id", "which approval is answered"))?;
-                self.service.answer(&self.session, request, &parse::<ApprovalAnswer>(text)?).await.map(drop)
+                let (answer, ignored) = parse_body::<ApprovalAnswer>(text)?;
+                self.service.remark_ignored(&self.session, &ignored).await;
+                self.service.answer(&self.session, request, &answer).await.map(drop)
             }
             other => Err(Problem::bad_field(
                 "type",

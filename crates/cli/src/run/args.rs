@@ -10,9 +10,12 @@ use std::{
 use clap::{Args, builder::TypedValueParser as _};
 use switchboard_agents::{Image, Prompt};
 use switchboard_engine::{Audience, Limits, StartRequest};
-use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
+use serde_json::value::RawValue;
+use switchboard_event::{
+    ApprovalMode, McpServerConfig, SandboxMode, SessionConfig, describe_ignored, read_mcp_servers,
+};
 
-use crate::{failure::Failure, host, offered, watch::Look};
+use crate::{failure::Failure, host, offered, sessions::say, watch::Look};
 
 /// Run a coding agent on a task
 ///
@@ -210,12 +213,16 @@ impl Run {
     fn mcp_servers(&self) -> Result<BTreeMap<String, McpServerConfig>, Failure> {
         let Some(path) = &self.mcp_config else { return Ok(BTreeMap::new()) };
         let text = host::read(path)?;
-        let mut file: serde_json::Value = serde_json::from_str(&text).map_err(|cause| bad("--mcp-config", cause))?;
-        let servers = file.get_mut("mcpServers").map(serde_json::Value::take).unwrap_or(file);
-        serde_json::from_value(servers).map_err(|cause| bad("--mcp-config", cause))
+        let file: BTreeMap<String, &RawValue> = serde_json::from_str(&text).map_err(|cause| bad("--mcp-config", cause))?;
+        let servers = file.get("mcpServers").map_or(text.as_str(), |servers| servers.get());
+        let (servers, ignored) = read_mcp_servers(servers).map_err(|cause| bad("--mcp-config", cause))?;
+        if let Some(ignored) = describe_ignored(&ignored) {
+            say(&format!("--mcp-config: {ignored}"));
+        }
+        serde_json::from_str(&servers).map_err(|cause| bad("--mcp-config", cause))
     }
 
-    fn schema(&self) -> Result<Option<Box<serde_json::value::RawValue>>, Failure> {
+    fn schema(&self) -> Result<Option<Box<RawValue>>, Failure> {
         let Some(path) = &self.output_schema else { return Ok(None) };
         let text = host::read(path)?;
         serde_json::from_str(&text).map(Some).map_err(|cause| bad("--output-schema", cause))

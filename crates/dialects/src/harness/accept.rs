@@ -7,7 +7,7 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::value::RawValue;
-use switchboard_event::raw_string;
+use switchboard_event::{GivenSettings, MisplacedSettings, SettingsForm, raw_string, read_settings};
 
 use super::wire::{
     ConfigListParams, ConfigSetParams, InitializeParams, ModelListParams, RpcError, ThreadArchiveParams,
@@ -169,7 +169,7 @@ fn refused(id: Option<RequestId>, why: &str) -> Refused {
 
 /// The requests, in one place: their names, and the types of their parameters.
 macro_rules! calls {
-    ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ty),)*) => {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ty, $form:expr),)*) => {
         /// What a client wants.
         #[derive(Clone, Debug, schemars::JsonSchema)]
         #[schemars(rename = "ClientRequest", tag = "method", content = "params")]
@@ -181,13 +181,16 @@ macro_rules! calls {
         pub const METHODS: &[&str] = &[$($name),*];
 
         impl Call {
-            /// Reads the parameters of a method.
+            /// Reads the parameters of a method, and the settings that stand in them under other names.
             ///
             /// # Errors
             /// If there is no such method, or its parameters make no sense.
-            pub fn read(method: &str, params: Option<&RawValue>) -> Result<Self, RpcError> {
+            pub fn read(method: &str, params: Option<&RawValue>) -> Result<(Self, GivenSettings), RpcError> {
                 match method {
-                    $($name => read_params::<$params>(params).map(Self::$variant),)*
+                    $($name => {
+                        let (params, given) = read_params::<$params>(params, &$form)?;
+                        Ok((Self::$variant(params), given))
+                    })*
                     _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method `{method}`"))),
                 }
             }
@@ -195,31 +198,49 @@ macro_rules! calls {
     };
 }
 
+/// The parameters of a method that settings can be given to.
+const fn with_settings(fields: &'static [&'static str], sandbox: &'static str) -> SettingsForm {
+    let settings = MisplacedSettings::Taken { approval: "approvalPolicy", sandbox };
+    SettingsForm { fields, has_config: false, settings }
+}
+
+/// The parameters of any other method.
+const fn no_settings(fields: &'static [&'static str]) -> SettingsForm {
+    let settings = MisplacedSettings::Refused("give it to thread/start or turn/start");
+    SettingsForm { fields, has_config: false, settings }
+}
+
 calls! {
     /// The first of all.
-    "initialize" => Initialize(InitializeParams),
+    "initialize" => Initialize(InitializeParams, no_settings(&["clientInfo", "capabilities"])),
     /// Begin a thread.
-    "thread/start" => ThreadStart(ThreadStartParams),
+    "thread/start" => ThreadStart(ThreadStartParams, with_settings(
+        &["model", "cwd", "approvalPolicy", "sandbox", "agent", "config", "command"],
+        "sandbox",
+    )),
     /// Go on with a thread: its history comes first.
-    "thread/resume" => ThreadResume(ThreadResumeParams),
+    "thread/resume" => ThreadResume(ThreadResumeParams, with_settings(&["threadId", "model", "cwd"], "sandbox")),
     /// List threads, newest first.
-    "thread/list" => ThreadList(ThreadListParams),
+    "thread/list" => ThreadList(ThreadListParams, no_settings(&["cursor", "limit", "archived"])),
     /// Put a thread away.
-    "thread/archive" => ThreadArchive(ThreadArchiveParams),
+    "thread/archive" => ThreadArchive(ThreadArchiveParams, no_settings(&["threadId"])),
     /// Ours: take it out again.
-    "thread/unarchive" => ThreadUnarchive(ThreadArchiveParams),
+    "thread/unarchive" => ThreadUnarchive(ThreadArchiveParams, no_settings(&["threadId"])),
     /// Give the agent a prompt.
-    "turn/start" => TurnStart(TurnStartParams),
+    "turn/start" => TurnStart(TurnStartParams, with_settings(
+        &["threadId", "input", "model", "cwd", "approvalPolicy", "sandboxPolicy", "config"],
+        "sandboxPolicy",
+    )),
     /// Stop a turn.
-    "turn/interrupt" => TurnInterrupt(TurnInterruptParams),
+    "turn/interrupt" => TurnInterrupt(TurnInterruptParams, no_settings(&["threadId", "turnId"])),
     /// List models.
-    "model/list" => ModelList(ModelListParams),
+    "model/list" => ModelList(ModelListParams, no_settings(&["limit", "threadId", "agent"])),
     /// List selectors.
-    "config/list" => ConfigList(ConfigListParams),
+    "config/list" => ConfigList(ConfigListParams, no_settings(&["threadId", "agent"])),
     /// Set a selector.
-    "config/set" => ConfigSet(ConfigSetParams),
+    "config/set" => ConfigSet(ConfigSetParams, no_settings(&["id", "value", "threadId", "agent"])),
     /// Read the settings that hold.
-    "config/read" => ConfigRead(ConfigListParams),
+    "config/read" => ConfigRead(ConfigListParams, no_settings(&["threadId", "agent"])),
 }
 
 impl Call {
@@ -240,17 +261,22 @@ impl Call {
 }
 
 /// Parameters that are not there are as good as none.
-fn read_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, RpcError> {
+fn read_params<T: DeserializeOwned>(
+    params: Option<&RawValue>,
+    form: &SettingsForm,
+) -> Result<(T, GivenSettings), RpcError> {
     let json = params.map(RawValue::get).filter(|json| *json != "null").unwrap_or("{}");
     if !json.starts_with('{') {
         return Err(RpcError::bad_params("params: an object"));
     }
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let (json, given) = read_settings(json, form).map_err(|error| RpcError::bad_params(error.to_string()))?;
+    let mut deserializer = serde_json::Deserializer::from_str(&json);
+    let params = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let cause = plain(&error.into_inner());
         RpcError::bad_params(if path == "." { cause } else { format!("{path}: {cause}") })
-    })
+    })?;
+    Ok((params, given))
 }
 
 /// What serde says, without the place in a text that the client did not write line by line.
@@ -352,5 +378,54 @@ mod tests {
         assert!(read("thread/list", "null").is_ok() && Call::read("thread/list", None).is_ok());
         let known = r#"{"threadId":"x","input":[{"type":"text","text":"t"}],"model":null,"novelty":1}"#;
         assert!(read("turn/start", known).is_ok());
+    }
+
+    #[test]
+    fn settings_are_taken_or_refused_and_the_rest_is_listed() {
+        let read = |method: &str, params: &str| {
+            let params = RawValue::from_string(params.to_owned()).unwrap();
+            Call::read(method, Some(&params))
+                .map(|(_, given)| (serde_json::to_value(given.config).unwrap(), given.ignored))
+                .map_err(|error| error.message)
+        };
+        let read_only = serde_json::json!({"sandboxMode": "readOnly"});
+        for (method, params) in [
+            ("thread/start", r#"{"sandboxPolicy":{"type":"readOnly"}}"#),
+            ("thread/start", r#"{"sandbox":"read-only"}"#),
+            ("thread/start", r#"{"sandboxMode":"readOnly"}"#),
+            ("thread/resume", r#"{"threadId":"t","sandbox":{"type":"readOnly"}}"#),
+            ("turn/start", r#"{"threadId":"t","input":[],"sandbox":{"type":"readOnly"}}"#),
+            ("turn/start", r#"{"threadId":"t","input":[],"sandbox_policy":{"type":"read_only"}}"#),
+        ] {
+            assert_eq!(read(method, params).unwrap().0, read_only, "{method} {params}");
+        }
+        for (method, params, part) in [
+            ("thread/start", r#"{"permissions":"ask"}"#, "permissions: there is no such setting; use approvalPolicy"),
+            ("turn/start", r#"{"threadId":"t","input":[],"sandboxing":true}"#, "use sandboxPolicy"),
+            ("turn/interrupt", r#"{"threadId":"t","turnId":"u","sandbox":{"type":"readOnly"}}"#, "turn/start"),
+            ("thread/start", r#"{"sandbox":{"type":"readOnly","excludeTmp":true}}"#, "sandbox.excludeTmp"),
+        ] {
+            let error = read(method, params).unwrap_err();
+            assert!(error.contains(part), "{params}: {error}");
+        }
+        assert_eq!(read("thread/list", r#"{"novelty":1,"_meta":{}}"#).unwrap().1, ["novelty"]);
+    }
+
+    #[test]
+    fn forms_have_the_fields_of_their_parameters() {
+        let schema = schemars::schema_for!(Call).to_value();
+        let variants = schema["oneOf"].as_array().unwrap();
+        assert_eq!(variants.len(), METHODS.len());
+        for variant in variants {
+            let method = variant["properties"]["method"]["const"].as_str().unwrap();
+            let reference = variant["properties"]["params"]["$ref"].as_str().unwrap();
+            let params = schema.pointer(reference.trim_start_matches('#')).unwrap();
+            let fields = params["properties"].as_object().unwrap().keys();
+            let all: serde_json::Map<_, _> = fields.map(|field| (field.clone(), serde_json::Value::Null)).collect();
+            let all = RawValue::from_string(serde_json::Value::Object(all).to_string()).unwrap();
+            // Fields that must be there are not null, which is another matter.
+            let ignored = Call::read(method, Some(&all)).map(|(_, given)| given.ignored).unwrap_or_default();
+            assert!(ignored.is_empty(), "{method}: {ignored:?}");
+        }
     }
 }

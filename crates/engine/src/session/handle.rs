@@ -17,6 +17,8 @@ use crate::{
 pub enum Order {
     /// Something for the agent.
     Command(Command),
+    /// Write a remark into the session.
+    Remark(String),
     /// End the session.
     Cancel,
     /// End the session, without waiting for the agent to do it by itself.
@@ -108,6 +110,11 @@ impl Session {
     /// Wants something of the agent.
     pub async fn command(&self, command: Command) -> Result<(), CommandError> {
         self.order(Order::Command(command)).await
+    }
+
+    /// Writes a remark into the session, as a warning.
+    pub async fn remark(&self, text: String) -> Result<(), CommandError> {
+        self.order(Order::Remark(text)).await
     }
 
     /// Ends the session at once.

@@ -11,6 +11,10 @@ use crate::{CommandError, supervise::Signal};
 impl Actor {
     pub(super) async fn ordered(&mut self, order: Order, reply: oneshot::Sender<Result<(), CommandError>>) {
         let result = match order {
+            Order::Remark(text) => {
+                self.warn(text);
+                Ok(())
+            }
             Order::Cancel => {
                 self.stop(Why::Cancelled);
                 Ok(())

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
 use switchboard_engine::{Audience, CommandError, Limits, Session, StartRequest};
-use switchboard_event::{SandboxMode, SessionConfig};
+use switchboard_event::{SandboxMode, SessionConfig, describe_ignored};
 use switchboard_store::Session as Stored;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -53,9 +53,18 @@ impl Service {
             prompt: request.prompt.clone(),
             images: request.images.clone(),
             config: request.config.clone(),
+            ignored_fields: request.ignored_fields.clone(),
             ..SessionRequest::default()
         };
         self.start(&request).await
+    }
+
+    /// Writes into a session that runs here that fields of a request were ignored.
+    pub(crate) async fn remark_ignored(&self, id: &str, fields: &[String]) {
+        if let (Some(text), Some(session)) = (describe_ignored(fields), self.engine().session(id)) {
+            // One that has just ended has nobody to tell.
+            drop(session.remark(text).await);
+        }
     }
 
     /// Starts a session of its own, with what a request does not say as the server has it.
@@ -106,6 +115,7 @@ impl Service {
             env: request.env.clone(),
             audience: Audience::Client,
             stay: request.stay,
+            remarks: describe_ignored(&request.ignored_fields).into_iter().collect(),
             limits: Limits {
                 total: request.timeout()?.or(limits.total),
                 approval: request.approval_timeout()?.unwrap_or(limits.approval),
@@ -148,6 +158,10 @@ impl Service {
         let stored = self.stored(id).await?;
         fits(&stored.agent, wanted)?;
         unchanged(&wanted.config, &stored)?;
+        for remark in &wanted.remarks {
+            // One that has just ended has nobody to tell.
+            drop(session.remark(remark.clone()).await);
+        }
         let prompt = wanted.prompt.clone().unwrap_or_default();
         match session.prompt(prompt).await {
             Ok(()) => Ok(true),

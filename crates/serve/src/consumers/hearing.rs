@@ -9,11 +9,18 @@ use switchboard_dialects::consumer::wire::{
     CLIENT_TYPES, PermissionAnswer, ServerMessage, SetModel, SetPermissionMode, SlashCommand, SlashSource, UserInput,
 };
 
+use switchboard_event::SettingsForm;
+
 use super::{
     prompts::{answer, slash},
     room::Seat,
 };
-use crate::{Problem, conversation::Changes, guard::Caller, input::parse};
+use crate::{
+    Problem,
+    conversation::Changes,
+    guard::Caller,
+    input::{RequestBody, no_settings, parse, parse_body},
+};
 
 /// The largest message without images.
 const LARGEST: usize = 256 << 10;
@@ -28,6 +35,24 @@ pub struct Speaker {
     pub seat: Seat,
     caller: Option<Caller>,
     limiter: DefaultDirectRateLimiter,
+}
+
+/// The form of a message: its own fields, and those that any message may have.
+macro_rules! forms {
+    ($($message:ty => [$($field:literal),*],)*) => {
+        $(impl RequestBody for $message {
+            const FORM: SettingsForm =
+                no_settings(&[$($field,)* "type", "id", "request_id", "session_id", "uuid", "timestamp"]);
+        })*
+    };
+}
+
+forms! {
+    UserInput => ["content", "text", "images"],
+    PermissionAnswer => ["behavior", "updated_input", "message", "answers", "option"],
+    SetModel => ["model"],
+    SetPermissionMode => ["mode"],
+    SlashCommand => ["command", "name", "args", "arguments"],
 }
 
 /// What kind of message it is.
@@ -100,21 +125,21 @@ impl Speaker {
     async fn steer(&self, name: &str, text: &[u8]) -> Result<(), Problem> {
         let (room, conversation) = (&self.seat.room, &self.seat.room.conversation);
         match name {
-            "user_message" => self.seat.say(parse::<UserInput>(text)?).await,
-            "queue_message" => room.queue(&self.seat.consumer, parse::<UserInput>(text)?),
-            "update_queued_message" => room.update(parse::<UserInput>(text)?),
+            "user_message" => self.seat.say(self.read::<UserInput>(text).await?).await,
+            "queue_message" => room.queue(&self.seat.consumer, self.read::<UserInput>(text).await?),
+            "update_queued_message" => room.update(self.read::<UserInput>(text).await?),
             "cancel_queued_message" => room.take_back(),
             "permission_response" => {
-                let said = parse::<PermissionAnswer>(text)?;
+                let said = self.read::<PermissionAnswer>(text).await?;
                 conversation.answer(&said.request_id, &answer(&said)).await.map(drop)
             }
             "interrupt" => conversation.interrupt().await,
             "set_model" => {
-                let model = named("model", parse::<SetModel>(text)?.model)?;
+                let model = named("model", self.read::<SetModel>(text).await?.model)?;
                 conversation.change(&Changes { model: Some(model), ..Changes::default() }).await
             }
             "set_permission_mode" => {
-                let mode = named("mode", parse::<SetPermissionMode>(text)?.mode)?;
+                let mode = named("mode", self.read::<SetPermissionMode>(text).await?.mode)?;
                 conversation.change(&Changes { mode: Some(mode), ..Changes::default() }).await
             }
             // All others are above, or answered before.
@@ -126,8 +151,16 @@ impl Speaker {
         }
     }
 
+    /// Reads a message. The session tells of fields that were ignored.
+    async fn read<T: RequestBody>(&self, text: &[u8]) -> Result<T, Problem> {
+        let (message, ignored) = parse_body(text)?;
+        let conversation = &self.seat.room.conversation;
+        conversation.service().remark_ignored(conversation.id(), &ignored).await;
+        Ok(message)
+    }
+
     async fn slash(&self, text: &[u8]) -> Result<ServerMessage, Problem> {
-        let said = parse::<SlashCommand>(text)?;
+        let said = self.read::<SlashCommand>(text).await?;
         let (name, arguments) = slash(&said)?;
         let (command, request_id) = (format!("/{name}"), said.request_id);
         let done = self.seat.room.conversation.slash(&name, &arguments).await;

@@ -19,7 +19,7 @@ pub fn prompt(input: &UserInput) -> Result<Prompt, Problem> {
         data: image.data.clone(),
     };
     let images = input.images.iter().map(image).collect();
-    let request = PromptRequest { prompt: input.content.clone(), images, config: None };
+    let request = PromptRequest { prompt: input.content.clone(), images, ..PromptRequest::default() };
     request.prompt().map_err(in_words_of_a_message)
 }
 

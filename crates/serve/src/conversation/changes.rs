@@ -37,6 +37,36 @@ pub struct Changes {
     pub mcp_servers: Option<BTreeMap<String, McpServerConfig>>,
 }
 
+impl TryFrom<SessionConfig> for Changes {
+    type Error = &'static str;
+
+    /// Returns the name of a setting that no change can be.
+    fn try_from(config: SessionConfig) -> Result<Self, Self::Error> {
+        let fixed = [
+            (config.agent_type.is_some(), "agentType"),
+            (config.project_id.is_some(), "projectId"),
+            (config.allowed_tools.is_some(), "allowedTools"),
+            (config.blocked_tools.is_some(), "blockedTools"),
+            (config.max_turns.is_some(), "maxTurns"),
+            (config.writable_paths.is_some(), "writablePaths"),
+        ];
+        if let Some((_, field)) = fixed.into_iter().find(|(is_set, _)| *is_set) {
+            return Err(field);
+        }
+        Ok(Self {
+            model: config.model,
+            mode: config.mode,
+            options: config.options,
+            working_directory: config.working_directory,
+            approval_mode: config.approval_mode,
+            sandbox_mode: config.sandbox_mode,
+            writable_roots: config.writable_roots,
+            network_access: config.network_access,
+            mcp_servers: Some(config.mcp_servers).filter(|servers| !servers.is_empty()),
+        })
+    }
+}
+
 impl Changes {
     /// Only what really differs from the settings that hold.
     fn news(mut self, held: &SessionConfig) -> Self {

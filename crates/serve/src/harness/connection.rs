@@ -12,8 +12,8 @@ use std::{
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 use switchboard_agents::Agent;
-use switchboard_dialects::harness::{Call, Incoming, RequestId, RpcError, code, failed};
-use switchboard_event::Id;
+use switchboard_dialects::harness::{Call, Incoming, RequestId, RpcError, code, failed, warning};
+use switchboard_event::{GivenSettings, Id, describe_ignored};
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::{
@@ -52,6 +52,8 @@ struct Inner {
     outbox: Outbox,
     initialized: AtomicBool,
     threads: Mutex<HashMap<Id, Arc<OpenThread>>>,
+    /// The thread that was started or resumed last.
+    last_opened: Mutex<Option<Id>>,
     asks: Asks,
     lanes: Lanes,
     under_way: Arc<Semaphore>,
@@ -70,6 +72,7 @@ impl Connection {
             outbox,
             initialized: AtomicBool::new(false),
             threads: Mutex::default(),
+            last_opened: Mutex::default(),
             asks: Asks::default(),
             lanes: Lanes::default(),
             under_way: Arc::new(Semaphore::new(UNDER_WAY)),
@@ -119,19 +122,23 @@ impl Connection {
     }
 
     async fn requested(&self, id: RequestId, method: &str, params: Option<&RawValue>) {
-        let call = match self.read(method, params) {
-            Ok(call) => call,
+        let (call, given) = match self.read(method, params) {
+            Ok(read) => read,
             Err(error) => return self.refuse(Some(&id), &error).await,
         };
         if let Call::Initialize(_) = &call {
-            return self.initialize(&id).await;
+            self.initialize(&id).await;
+            if let Some(text) = describe_ignored(&given.ignored) {
+                self.say(warning("", &text)).await;
+            }
+            return;
         }
-        let mut turn = self.turn_of(&call);
+        let (call, mut turn) = self.turn_of(call);
         let Ok(place) = self.0.under_way.clone().acquire_owned().await else { return };
         let connection = self.clone();
         tokio::spawn(async move {
             turn.come().await;
-            if let Err(error) = connection.perform(&id, call).await {
+            if let Err(error) = connection.perform(&id, call, given).await {
                 connection.refuse(Some(&id), &error).await;
             }
             drop((turn, place));
@@ -139,39 +146,63 @@ impl Connection {
     }
 
     /// What a request means, if it may be made now.
-    fn read(&self, method: &str, params: Option<&RawValue>) -> Result<Call, RpcError> {
+    fn read(&self, method: &str, params: Option<&RawValue>) -> Result<(Call, GivenSettings), RpcError> {
         let first = method == "initialize";
         match (first, self.0.initialized.load(Ordering::Relaxed)) {
             (false, false) => return Err(RpcError::new(code::NOT_INITIALIZED, "`initialize` must come first")),
             (true, true) => return Err(RpcError::new(code::INVALID_REQUEST, "`initialize` comes once")),
             _ => {}
         }
-        let call = Call::read(method, params)?;
+        let read = Call::read(method, params)?;
         if first {
             self.0.initialized.store(true, Ordering::Relaxed);
         }
-        Ok(call)
+        Ok(read)
     }
 
-    /// Behind what it has to wait.
-    fn turn_of(&self, call: &Call) -> Turn {
-        match (call, call.thread()) {
-            (_, Some(thread)) => self.0.lanes.enter(thread),
-            (Call::ConfigSet(_) | Call::ConfigList(_) | Call::ConfigRead(_), None) => self.0.lanes.enter(DEFAULTS),
-            (_, None) => self.0.lanes.beside(DEFAULTS),
+    /// Returns behind what a request has to wait, and what it means then: settings without a thread are those of the thread
+    /// that was opened last.
+    fn turn_of(&self, mut call: Call) -> (Call, Turn) {
+        let lanes = &self.0.lanes;
+        // A thread that is being opened is not known yet: who asks for its settings waits for it.
+        if !lanes.is_shared(DEFAULTS) {
+            self.choose_thread(&mut call);
+        }
+        let turn = match (&call, call.thread()) {
+            (Call::ThreadResume(_), Some(thread)) => lanes.enter(thread).and_hold(lanes.share(DEFAULTS)),
+            (_, Some(thread)) => lanes.enter(thread),
+            (Call::ConfigSet(_) | Call::ConfigList(_) | Call::ConfigRead(_), None) => lanes.enter(DEFAULTS),
+            (_, None) => lanes.share(DEFAULTS),
+        };
+        (call, turn)
+    }
+
+    /// Names the thread that settings are of where the request does not, unless it is about an agent.
+    fn choose_thread(&self, call: &mut Call) {
+        let (thread_id, agent) = match call {
+            Call::ConfigSet(params) => (&mut params.thread_id, &params.agent),
+            Call::ConfigList(params) | Call::ConfigRead(params) => (&mut params.thread_id, &params.agent),
+            _ => return,
+        };
+        if thread_id.is_none() && agent.is_none() {
+            *thread_id = self.last_opened().map(|id| id.to_string());
         }
     }
 
-    async fn perform(&self, id: &RequestId, call: Call) -> Result<(), RpcError> {
+    async fn perform(&self, id: &RequestId, mut call: Call, given: GivenSettings) -> Result<(), RpcError> {
         self.may_command().await?;
+        self.choose_thread(&mut call);
+        if let (Some(text), false) = (describe_ignored(&given.ignored), matches!(call, Call::ThreadStart(_))) {
+            self.say(warning(call.thread().unwrap_or_default(), &text)).await;
+        }
         match call {
             Call::Initialize(_) => Ok(()),
-            Call::ThreadStart(params) => self.thread_start(id, params).await,
-            Call::ThreadResume(params) => self.thread_resume(id, params).await,
+            Call::ThreadStart(params) => self.thread_start(id, params, given).await,
+            Call::ThreadResume(params) => self.thread_resume(id, params, given.config).await,
             Call::ThreadList(params) => self.thread_list(id, &params).await,
             Call::ThreadArchive(params) => self.thread_archive(id, &params, true).await,
             Call::ThreadUnarchive(params) => self.thread_archive(id, &params, false).await,
-            Call::TurnStart(params) => self.turn_start(id, params).await,
+            Call::TurnStart(params) => self.turn_start(id, params, given.config).await,
             Call::TurnInterrupt(params) => self.turn_interrupt(id, &params).await,
             Call::ModelList(params) => self.model_list(id, &params).await,
             Call::ConfigList(params) => self.config_list(id, &params).await,
@@ -221,6 +252,17 @@ impl Connection {
     /// The threads that are open.
     pub(super) fn threads(&self) -> MutexGuard<'_, HashMap<Id, Arc<OpenThread>>> {
         self.0.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the thread that was started or resumed last, if it is still open.
+    fn last_opened(&self) -> Option<Id> {
+        let last = self.0.last_opened.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        last.filter(|id| self.threads().contains_key(id))
+    }
+
+    /// Notes that a thread was started or resumed.
+    pub(super) fn set_last_opened(&self, id: Id) {
+        *self.0.last_opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
     }
 
     /// A thread that is open.

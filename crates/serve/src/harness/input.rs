@@ -42,7 +42,7 @@ pub async fn prompt(service: &Service, input: Vec<UserInput>) -> Result<Prompt, 
     if texts.is_empty() {
         return Err(RpcError::bad_params("input: there is no text in it"));
     }
-    let request = PromptRequest { prompt: texts.join("\n\n"), images, config: None };
+    let request = PromptRequest { prompt: texts.join("\n\n"), images, ..PromptRequest::default() };
     let mut prompt = request.prompt().map_err(refusal)?;
     prompt.images.iter_mut().zip(paths).for_each(|(image, path)| image.path = path);
     Ok(prompt)

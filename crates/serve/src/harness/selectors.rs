@@ -56,7 +56,14 @@ impl Selectors {
     pub fn check(&self, id: &str, value: &str) -> Result<(), RpcError> {
         let Some(selector) = self.selectors.iter().find(|selector| selector.id == id) else {
             let known = names(self.selectors.iter().map(|selector| &selector.id));
-            return Err(bad(format!("config: the agent has no option `{id}`; it has {known}")));
+            let elsewhere = match id.to_ascii_lowercase().replace(['_', '-'], "").as_str() {
+                "approvalpolicy" | "approvalmode" => "; approvalPolicy is a parameter of thread/start and turn/start",
+                "sandbox" | "sandboxpolicy" | "sandboxmode" => {
+                    "; sandbox is a parameter of thread/start, sandboxPolicy of turn/start"
+                }
+                _ => "",
+            };
+            return Err(bad(format!("config: the agent has no option `{id}`; it has {known}{elsewhere}")));
         };
         if selector.values.iter().any(|known| known.id == value) {
             return Ok(());

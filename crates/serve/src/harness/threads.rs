@@ -5,12 +5,12 @@ use std::sync::Arc;
 use switchboard_agents::{Agent, agent};
 use switchboard_dialects::harness::{
     Done, RequestId, RpcError, Sandbox, Thread, ThreadArchiveParams, ThreadListParams, ThreadListResult, ThreadMeta,
-    ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult, result, thread_started,
+    ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult, result, thread_started, warning,
 };
-use switchboard_event::{SessionConfig, Timestamp};
+use switchboard_event::{GivenSettings, SessionConfig, Timestamp, describe_ignored};
 use switchboard_store::{Filter, Session as Stored};
 
-use super::{connection::Connection, refusal::refusal, thread::OpenThread};
+use super::{connection::Connection, refusal::refusal, thread::OpenThread, turns::changes_of};
 use crate::{
     conversation::{Changes, Conversation, Opening},
     harness::selectors::Selectors,
@@ -24,12 +24,19 @@ const MOST: u32 = 200;
 const PREVIEW: usize = 200;
 
 impl Connection {
-    pub(super) async fn thread_start(&self, id: &RequestId, params: ThreadStartParams) -> Result<(), RpcError> {
-        let agent = self.agent(params.agent.as_deref())?;
+    pub(super) async fn thread_start(
+        &self,
+        id: &RequestId,
+        params: ThreadStartParams,
+        mut given: GivenSettings,
+    ) -> Result<(), RpcError> {
+        let named = given.config.agent_type.take();
+        let agent = self.agent(params.agent.as_deref().or(named.as_deref()))?;
         let is_ours = self.purpose().agent.is_some_and(|ours| ours.name == agent.name);
         let command =
             params.command.clone().unwrap_or_else(|| if is_ours { self.purpose().command.clone() } else { Vec::new() });
-        let config = self.config_of(agent, params).await?;
+        let mut config = self.config_of(agent, params).await?;
+        config.add_given(&given.config).map_err(|error| RpcError::bad_params(error.to_string()))?;
         let opening = Opening { agent: agent.name.to_owned(), config, command, ..Opening::default() };
         let conversation = self.service().converse(opening).await.map_err(refusal)?;
         let stored = self.service().stored(conversation.id()).await.map_err(refusal)?;
@@ -38,12 +45,21 @@ impl Connection {
         let thread = self.open(conversation.clone());
         self.say(result(id, answer)).await;
         self.introduce(&thread, &shown, None).await;
+        if let Some(text) = describe_ignored(&given.ignored) {
+            self.say(warning(thread.conversation.id(), &text)).await;
+        }
         Ok(())
     }
 
-    pub(super) async fn thread_resume(&self, id: &RequestId, params: ThreadResumeParams) -> Result<(), RpcError> {
+    pub(super) async fn thread_resume(
+        &self,
+        id: &RequestId,
+        params: ThreadResumeParams,
+        given: SessionConfig,
+    ) -> Result<(), RpcError> {
         let conversation = self.service().take_up(&params.thread_id).await.map_err(refusal)?;
-        let changes = Changes { model: params.model, working_directory: params.cwd, ..Changes::default() };
+        let own = SessionConfig { model: params.model, working_directory: params.cwd, ..SessionConfig::default() };
+        let changes = changes_of(own, &given)?;
         conversation.change(&changes).await.map_err(refusal)?;
         let mut stored = self.service().stored(conversation.id()).await.map_err(refusal)?;
         if stored.archived {
@@ -62,9 +78,10 @@ impl Connection {
     fn open(&self, conversation: Conversation) -> Arc<OpenThread> {
         let id = conversation.id().clone();
         let thread = Arc::new(OpenThread::new(conversation));
-        if let Some(before) = self.threads().insert(id, thread.clone()) {
+        if let Some(before) = self.threads().insert(id.clone(), thread.clone()) {
             before.stop();
         }
+        self.set_last_opened(id);
         thread
     }
 

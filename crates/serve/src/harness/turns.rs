@@ -6,6 +6,7 @@ use switchboard_agents::Prompt;
 use switchboard_dialects::harness::{
     Done, RequestId, RpcError, Sandbox, TurnInterruptParams, TurnStartParams, code, result,
 };
+use switchboard_event::SessionConfig;
 use switchboard_store::State;
 use tokio::{
     sync::oneshot,
@@ -35,15 +36,27 @@ fn joined() -> RpcError {
     RpcError::new(code::TURN_IN_PROGRESS, "another client began a turn at the same moment, and the prompt joined it")
 }
 
+/// Returns settings as changes of a thread, with those that the request has under other names.
+pub fn changes_of(mut config: SessionConfig, given: &SessionConfig) -> Result<Changes, RpcError> {
+    config.add_given(given).map_err(|error| RpcError::bad_params(error.to_string()))?;
+    Changes::try_from(config)
+        .map_err(|field| RpcError::bad_params(format!("{field}: it is set when a thread is started, and stays")))
+}
+
 impl Connection {
-    pub(super) async fn turn_start(&self, id: &RequestId, mut params: TurnStartParams) -> Result<(), RpcError> {
+    pub(super) async fn turn_start(
+        &self,
+        id: &RequestId,
+        mut params: TurnStartParams,
+        given: SessionConfig,
+    ) -> Result<(), RpcError> {
         let thread = self.thread(&params.thread_id)?;
         let prompt = input::prompt(self.service(), std::mem::take(&mut params.input)).await?;
         if self.is_busy(&thread).await? {
             let text = format!("a turn of thread {} is in progress", params.thread_id);
             return Err(RpcError::new(code::TURN_IN_PROGRESS, text));
         }
-        let changes = self.changes(&thread, params).await?;
+        let changes = self.changes(&thread, params, &given).await?;
         self.begin(id, &thread, prompt, &changes).await
     }
 
@@ -60,7 +73,12 @@ impl Connection {
         Ok(matches!(stored.state, State::Running | State::Waiting) && stored.owner != self.service().setup().owner)
     }
 
-    async fn changes(&self, thread: &OpenThread, params: TurnStartParams) -> Result<Changes, RpcError> {
+    async fn changes(
+        &self,
+        thread: &OpenThread,
+        params: TurnStartParams,
+        given: &SessionConfig,
+    ) -> Result<Changes, RpcError> {
         let chosen = params.config.unwrap_or_default();
         let chosen = if chosen.is_empty() {
             Changes::default()
@@ -68,15 +86,18 @@ impl Connection {
             self.selectors(&thread.conversation).await?.changes(chosen)?
         };
         let sandbox = params.sandbox_policy.map(Sandbox::from);
-        Ok(Changes {
+        let own = SessionConfig {
             model: params.model,
+            mode: chosen.mode,
+            options: chosen.options,
             working_directory: params.cwd,
             approval_mode: params.approval_policy.map(Into::into),
             sandbox_mode: sandbox.as_ref().map(|sandbox| sandbox.mode),
             writable_roots: sandbox.as_ref().map(|sandbox| sandbox.writable_roots.clone()),
             network_access: sandbox.and_then(|sandbox| sandbox.network_access),
-            ..chosen
-        })
+            ..SessionConfig::default()
+        };
+        changes_of(own, given)
     }
 
     /// Gives the prompt, and waits for its turn to begin: whoever tells of that answers the request first.

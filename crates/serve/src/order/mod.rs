@@ -2,6 +2,7 @@
 //! `shape.rs` what its schema says beside its types.
 
 mod check;
+mod forms;
 mod run;
 mod shape;
 
@@ -70,6 +71,9 @@ pub struct SessionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "shape::seconds")]
     pub approval_timeout_seconds: Option<f64>,
+    /// Fields of the request that mean nothing.
+    #[serde(skip)]
+    pub ignored_fields: Vec<String>,
 }
 
 /// An image.
@@ -98,6 +102,9 @@ pub struct PromptRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "shape::settings")]
     pub config: Option<SessionConfig>,
+    /// Fields of the request that mean nothing.
+    #[serde(skip)]
+    pub ignored_fields: Vec<String>,
 }
 
 /// The answer to what an agent asks.

@@ -44,6 +44,9 @@ pub struct RunRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "shape::seconds")]
     pub timeout_seconds: Option<f64>,
+    /// Fields of the request that mean nothing.
+    #[serde(skip)]
+    pub ignored_fields: Vec<String>,
 }
 
 impl From<RunRequest> for SessionRequest {
@@ -59,6 +62,7 @@ impl From<RunRequest> for SessionRequest {
             command: run.command,
             env: run.env,
             timeout_seconds: run.timeout_seconds,
+            ignored_fields: run.ignored_fields,
             ..Self::default()
         }
     }

@@ -63,6 +63,51 @@ async fn requests_that_make_no_sense_start_nothing() {
 }
 
 #[tokio::test]
+async fn settings_are_taken_by_any_plain_name_and_never_swallowed() {
+    let rig = Rig::new();
+    let start = |path: &'static str, extra: Value| {
+        let mut body = match path {
+            "/api/run" => json!({ "driver": "echo", "task": "x" }),
+            _ => json!({ "agentType": "echo", "prompt": "x" }),
+        };
+        body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        (path, body)
+    };
+    for extra in [
+        json!({ "sandboxMode": "fullAccess" }),
+        json!({ "config": { "sandboxmode": "fullAccess" } }),
+        json!({ "config": { "sandbox_mode": "full_access" } }),
+        json!({ "sandboxPolicy": { "type": "dangerFullAccess" } }),
+        json!({ "config": { "sandbox": { "type": "dangerFullAccess" } } }),
+    ] {
+        let (path, body) = start("/api/sessions", extra.clone());
+        let answer = rig.post(path, body).await;
+        assert_eq!((answer.status, &answer.body["config"]["sandboxMode"]), (201, &json!("fullAccess")), "{extra}");
+    }
+    for (extra, parts) in [
+        (json!({ "config": { "hooks": { "beforeToolCall": "x" } } }), ["config.hooks", "approvalMode"]),
+        (json!({ "permissionMode": "plan" }), ["permissionMode", "config.approvalMode"]),
+        (json!({ "sandboxMode": "none", "config": { "sandboxMode": "readOnly" } }), ["sandboxMode", "twice"]),
+        (json!({ "config": { "blockTools": ["x"] } }), ["config.blockTools", "blockedTools"]),
+    ] {
+        for path in ["/api/sessions", "/api/run"] {
+            let (path, body) = start(path, extra.clone());
+            let answer = rig.post(path, body).await;
+            assert_eq!((answer.status, answer.code()), (400, "bad_field"), "{path} {extra}: {answer:?}");
+            assert!(parts.iter().all(|part| answer.detail().contains(part)), "{extra}: {}", answer.detail());
+        }
+    }
+    let (path, body) = start("/api/sessions", json!({ "novelty": 1, "config": { "mood": "fine" } }));
+    let id = rig.post(path, body).await.body["id"].as_str().unwrap().to_owned();
+    rig.ended(&id).await;
+    let events = rig.get(&format!("/api/sessions/{id}/events?dialect=events&limit=1000")).await.body;
+    let has = events["events"].as_array().unwrap().iter().any(|event| {
+        event["kind"] == "notice" && event["data"]["text"] == "ignored unknown fields: novelty, config.mood"
+    });
+    assert!(has, "{events}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_done_here_says_so() {
     let rig = Rig::new();
     let file = rig.folder.path().join("file");
