@@ -13,6 +13,7 @@ use futures_util::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use switchboard_event::SettingsForm;
 use tokio::{
     sync::{Mutex, mpsc},
     time::{Instant, sleep_until, timeout},
@@ -22,7 +23,7 @@ use crate::{
     Drain, Problem, Service,
     feed::{Part, Reader},
     guard::Caller,
-    input::{parse, parse_body},
+    input::{RequestBody, no_settings, parse, parse_body},
     order::{ApprovalAnswer, PromptRequest},
 };
 
@@ -225,6 +226,14 @@ struct Kind {
     id: Option<Value>,
 }
 
+/// A command that is only named.
+#[derive(Deserialize)]
+struct PlainCommand {}
+
+impl RequestBody for PlainCommand {
+    const FORM: SettingsForm = no_settings(&["type", "id"]);
+}
+
 /// What became of a command.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -258,16 +267,21 @@ impl Client {
         self.may_command().await?;
         match kind.kind.as_str() {
             "prompt" => {
-                let (request, _) = parse_body::<PromptRequest>(text)?;
+                let request = self.read::<PromptRequest>(text).await?;
                 self.service.prompt(&self.session, &request).await.map(drop)
             }
-            "interrupt" => self.service.interrupt(&self.session).await.map(drop),
-            "cancel" => self.service.cancel(&self.session).await.map(drop),
+            "interrupt" => {
+                self.read::<PlainCommand>(text).await?;
+                self.service.interrupt(&self.session).await.map(drop)
+            }
+            "cancel" => {
+                self.read::<PlainCommand>(text).await?;
+                self.service.cancel(&self.session).await.map(drop)
+            }
             "approval" => {
                 let request = kind.id.as_ref().and_then(Value::as_str);
                 let request = request.ok_or_else(|| Problem::bad_field("id", "which approval is answered"))?;
-                let (answer, ignored) = parse_body::<ApprovalAnswer>(text)?;
-                self.service.remark_ignored(&self.session, &ignored).await;
+                let answer = self.read::<ApprovalAnswer>(text).await?;
                 self.service.answer(&self.session, request, &answer).await.map(drop)
             }
             other => Err(Problem::bad_field(
@@ -275,6 +289,13 @@ impl Client {
                 &format!("`{other}` is not prompt, interrupt, cancel, approval or ping"),
             )),
         }
+    }
+
+    /// Reads a command. The session tells of fields that were ignored.
+    async fn read<T: RequestBody>(&self, text: &[u8]) -> Result<T, Problem> {
+        let (command, ignored) = parse_body(text)?;
+        self.service.remark_ignored(&self.session, &ignored).await;
+        Ok(command)
     }
 
     async fn may_command(&self) -> Result<(), Problem> {

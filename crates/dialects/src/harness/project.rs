@@ -319,8 +319,8 @@ impl Harness {
         let Some(open) = self.open.get_mut(item_id) else { return };
         let diff: String = items::changes(&change.changes).iter().map(|change| change.diff.as_str()).collect();
         let Some(delta) = open.diff.rest(&diff) else { return };
-        let (thread_id, turn_id) = (&*event.session, open.turn);
-        out.push(&Notification::FileChangeDelta(ItemDelta { thread_id, turn_id, item_id, delta, meta: None }));
+        let (thread_id, turn_id, meta) = (&*event.session, open.turn, delta_meta(event));
+        out.push(&Notification::FileChangeDelta(ItemDelta { thread_id, turn_id, item_id, delta, meta }));
         open.diff = SentDiff::of(&diff);
     }
 
@@ -438,11 +438,16 @@ fn says(details: &Details) -> Says {
     }
 }
 
+/// Where a delta of a subagent belongs.
+fn delta_meta(event: &Event) -> Option<DeltaMeta<'_>> {
+    let parent_item_id = event.parent.as_deref();
+    event.thread.as_deref().map(|thread| DeltaMeta { thread: Some(thread), parent_item_id })
+}
+
 /// More text, by the method that the protocol has for it, else by ours.
 fn grown<'a>(event: &'a Event, turn_id: TurnId, says: Says, field: Field, text: &'a str) -> Notification<'a> {
     let (thread_id, item_id) = (&*event.session, event.item.as_deref().unwrap_or_default());
-    let parent_item_id = event.parent.as_deref();
-    let meta = event.thread.as_deref().map(|thread| DeltaMeta { thread: Some(thread), parent_item_id });
+    let meta = delta_meta(event);
     let method: fn(ItemDelta<'a>) -> Notification<'a> = match (says, field) {
         // A subagent's words are not the thread's: a client that knows no `_meta` must not add them to the answer.
         (Says::Message | Says::Thoughts, _) if meta.is_some() => {

@@ -229,22 +229,100 @@ fn approvals_are_requests_with_an_id() {
     samples.add("request.opened", json!({"request": "r3", "about": "question", "title": "Which?"}));
     samples.add("request.resolved", json!({"request": "r1", "outcome": "allowed", "by": "client"}));
     let messages = samples.in_dialect(&DIALECT);
-    let of = |number: usize| bare(&messages[number]);
+    let of = |id: &str| bare(messages.iter().find(|message| message["id"] == id).unwrap());
     assert_eq!(
-        of(2),
+        of("r1"),
         json!({"id": "r1", "method": "item/commandExecution/requestApproval", "params": {"threadId": "s", "turnId": "turn_1",
             "itemId": "c", "command": "ls", "cwd": "/repo", "reason": "why"}})
     );
     assert_eq!(
-        of(3),
+        of("r2"),
         json!({"id": "r2", "method": "item/fileChange/requestApproval", "params": {"threadId": "s", "turnId": "turn_1",
             "itemId": "r2", "changes": [{"path": "/a", "kind": "add", "diff": "+a"}]}})
     );
-    assert_eq!(of(4)["method"], "switchboard/request");
+    assert_eq!(of("r3")["method"], "switchboard/request");
     assert_eq!(
-        of(5)["params"],
+        *params(&messages, "switchboard/requestResolved")[0],
         json!({"threadId": "s", "turnId": "turn_1", "requestId": "r1", "outcome": "allowed", "by": "client"})
     );
+}
+
+#[test]
+fn an_item_starts_before_its_approval_and_once() {
+    let asks = |item: Option<&str>, samples: &mut Samples| {
+        let command = json!({"request": "r", "about": "command", "title": "Run ls", "command": "ls"});
+        match item {
+            Some(item) => samples.item(item, "request.opened", command),
+            None => samples.add("request.opened", command),
+        }
+    };
+    let resolved = |outcome: &str| json!({"request": "r", "outcome": outcome, "by": "client"});
+    let lifecycle = |samples: &Samples| {
+        let messages = samples.in_dialect(&DIALECT);
+        let told = messages.iter().filter_map(|message| {
+            let item = &message["params"]["item"];
+            let name = message["method"].as_str()?.rsplit('/').next()?.to_owned();
+            let is_told = ["started", "requestApproval", "completed"].contains(&name.as_str());
+            let status = item["status"].as_str().unwrap_or_default();
+            (is_told && message["params"].get("turn").is_none() && message["params"].get("thread").is_none())
+                .then(|| format!("{name} {status}").trim().to_owned())
+        });
+        told.collect::<Vec<_>>()
+    };
+    // The agent asks before it tells of the call.
+    let mut samples = Samples::in_turn();
+    asks(Some("c"), &mut samples);
+    samples.add("request.resolved", resolved("allowed"));
+    samples.starts("c", json!({"type": "command", "command": "ls", "output": ""}));
+    samples.ends("c", json!({"type": "command", "command": "ls", "output": "a", "status": "completed"}));
+    assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval", "completed completed"]);
+    // It never tells of it.
+    let mut samples = Samples::in_turn();
+    asks(Some("c"), &mut samples);
+    samples.add("request.resolved", resolved("declined"));
+    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
+    assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval", "completed declined"]);
+    let turn = samples.in_dialect(&DIALECT).pop().unwrap();
+    assert_eq!(turn["params"]["turn"]["items"][0]["status"], "declined");
+    // It names no call at all.
+    let mut samples = Samples::in_turn();
+    asks(None, &mut samples);
+    samples.add("request.resolved", resolved("allowed"));
+    assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval", "completed completed"]);
+    // It tells first, as most do.
+    let mut samples = Samples::in_turn();
+    samples.starts("c", json!({"type": "command", "command": "ls", "output": ""}));
+    asks(Some("c"), &mut samples);
+    assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval"]);
+}
+
+#[test]
+fn a_diff_that_grows_is_streamed() {
+    let change = |diff: &str| json!({"type": "file_change", "changes": [{"path": "/a", "kind": "modify", "diff": diff}]});
+    let mut samples = Samples::in_turn();
+    samples.starts("f", change("-a\n"));
+    for diff in ["-a\n+b\n", "-a\n+b\n", "+rewritten\n+much\n", "-a\n+b\n+c\n"] {
+        samples.item("f", "item.delta", json!({"op": "set", "patch": change(diff)}));
+    }
+    samples.ends("f", change("-a\n+b\n+c\n"));
+    let messages = samples.in_dialect(&DIALECT);
+    let deltas: Vec<_> = params(&messages, "item/fileChange/outputDelta").iter().map(|p| p["delta"].clone()).collect();
+    assert_eq!(deltas, ["+b\n", "+c\n"]);
+}
+
+#[test]
+fn what_only_one_maker_has_goes_by_its_name() {
+    let method = |notice: Value| {
+        let mut samples = Samples::begun();
+        samples.add("notice", notice);
+        samples.in_dialect(&DIALECT).pop().unwrap()["method"].as_str().unwrap().to_owned()
+    };
+    let limits = json!({"topic": "rate_limit", "level": "debug", "vendor": "acme"});
+    assert_eq!(method(limits), "acme/rate_limits_updated");
+    let status = |name: &str| json!({"topic": "status", "level": "info", "name": name, "vendor": "acme"});
+    assert_eq!(method(status("a/b_c")), "acme/a/b_c");
+    assert_eq!(method(status("two words")), "switchboard/notice");
+    assert_eq!(method(json!({"topic": "rate_limit", "level": "warning"})), "switchboard/notice");
 }
 
 #[test]
