@@ -56,7 +56,8 @@ impl ShortIds {
         let before = at.checked_sub(1).and_then(|at| self.0.get(at));
         // The same id may be there for several agents; then nothing shorter helps either.
         let after = self.0.get(at..).unwrap_or_default().iter().find(|other| *other != id);
-        let shared = [before, after].into_iter().flatten().map(|other| shared_chars(id, other)).max().unwrap_or_default();
+        let shared =
+            [before, after].into_iter().flatten().map(|other| shared_chars(id, other)).max().unwrap_or_default();
         let length = (shared + 1).max(min_length);
         let short = id.char_indices().nth(length).and_then(|(end, _)| id.get(..end)).unwrap_or(id);
         clean::line(short)

@@ -98,7 +98,8 @@ fn settings(fields: &Object<'_>) -> (SessionConfig, Vec<String>) {
         remarks.push("Claude Code's own sandbox is on; it is off in a sandbox of ours".to_owned());
     }
     if fields.object("hooks").has(UNKNOWN_HOOK) {
-        remarks.push(format!("Claude Code ignores hooks.{UNKNOWN_HOOK}, so sessions are refused: use hooks.PreToolUse"));
+        remarks
+            .push(format!("Claude Code ignores hooks.{UNKNOWN_HOOK}, so sessions are refused: use hooks.PreToolUse"));
     }
     remarks.extend(others(fields, &["model", "permissions", "sandbox", "$schema"], ""));
     remarks.extend(others(&permissions, &["defaultMode", "allow", "deny"], "permissions."));

@@ -8,9 +8,9 @@ use std::{
 };
 
 use clap::{Args, builder::TypedValueParser as _};
+use serde_json::value::RawValue;
 use switchboard_agents::{Image, Prompt};
 use switchboard_engine::{Audience, Limits, StartRequest};
-use serde_json::value::RawValue;
 use switchboard_event::{
     ApprovalMode, McpServerConfig, SandboxMode, SessionConfig, describe_ignored, read_mcp_servers,
 };
@@ -213,7 +213,8 @@ impl Run {
     fn mcp_servers(&self) -> Result<BTreeMap<String, McpServerConfig>, Failure> {
         let Some(path) = &self.mcp_config else { return Ok(BTreeMap::new()) };
         let text = host::read(path)?;
-        let file: BTreeMap<String, &RawValue> = serde_json::from_str(&text).map_err(|cause| bad("--mcp-config", cause))?;
+        let file: BTreeMap<String, &RawValue> =
+            serde_json::from_str(&text).map_err(|cause| bad("--mcp-config", cause))?;
         let servers = file.get("mcpServers").map_or(text.as_str(), |servers| servers.get());
         let (servers, ignored) = read_mcp_servers(servers).map_err(|cause| bad("--mcp-config", cause))?;
         if let Some(ignored) = describe_ignored(&ignored) {

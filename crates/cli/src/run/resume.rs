@@ -33,9 +33,7 @@ pub fn find(what: &str, data: &Data, request: &mut StartRequest) -> Result<(), F
             request.resume = Some(id);
             Ok(())
         }
-        (Some(Candidate::Logged(session)), true) => {
-            adopt_session(&library, &session, request).map_err(explain)
-        }
+        (Some(Candidate::Logged(session)), true) => adopt_session(&library, &session, request).map_err(explain),
         (Some(last), false) => {
             candidates.push(last);
             let lines: Result<Vec<_>, Failure> = candidates.iter().map(|candidate| candidate.describe(log)).collect();
@@ -52,9 +50,7 @@ fn candidates(what: &str, log: &dyn Log, library: &Library, agent: &str) -> Resu
     let is_exact = logged.iter().any(|session| session.id == what);
     let prefix = Filter { prefix: Some(what.to_owned()), agent: agents.first().cloned(), ..Filter::default() };
     let own = if is_exact || what.is_empty() { Vec::new() } else { log.sessions(&prefix)? };
-    logged.retain(|session| {
-        session.own.as_ref().is_none_or(|known| !own.iter().any(|session| session.id == known.id))
-    });
+    logged.retain(|session| session.own.as_ref().is_none_or(|known| !own.iter().any(|session| session.id == known.id)));
     let own = own.into_iter().map(|session| Candidate::Own(session.id));
     Ok(own.chain(logged.into_iter().map(|session| Candidate::Logged(Box::new(session)))).collect())
 }

@@ -3,8 +3,8 @@
 use switchboard_event::{ErrorCode, Event, Fault, Info, Level, Notice, Selector, SessionEnded, Topic};
 
 use super::wire::{
-    ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Extension, Model, NoticeParams, Notification,
-    ThreadEnded, ThreadInfo, TurnError, TurnId,
+    ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Extension, Model, NoticeParams, Notification, ThreadEnded,
+    ThreadInfo, TurnError, TurnId,
 };
 use crate::Messages;
 

@@ -111,7 +111,11 @@ mod tests {
 
     fn edit(paths: &[&str], kind: ChangeKind) -> RequestOpened {
         let change = |path: &&str| Change { path: (*path).to_owned(), kind, ..Change::default() };
-        RequestOpened { about: About::FileChange, changes: paths.iter().map(change).collect(), ..RequestOpened::default() }
+        RequestOpened {
+            about: About::FileChange,
+            changes: paths.iter().map(change).collect(),
+            ..RequestOpened::default()
+        }
     }
 
     fn tool(name: &str, kind: CallKind, input: &str) -> RequestOpened {

@@ -69,8 +69,7 @@ impl Library {
     /// # Errors
     /// If the index or Switchboard's log cannot be read.
     pub fn session_ids(&self) -> Result<Vec<String>, LogsError> {
-        let mut ids: Vec<String> =
-            self.sessions(&Filter::default())?.into_iter().map(|session| session.id).collect();
+        let mut ids: Vec<String> = self.sessions(&Filter::default())?.into_iter().map(|session| session.id).collect();
         if let Some(own) = &self.setup.own {
             let own = own.log()?.sessions(&switchboard_store::Filter::default())?;
             ids.extend(own.into_iter().map(|session| session.id.to_string()));

@@ -219,5 +219,9 @@ impl Conversation {
 /// A prompt as another process takes it.
 fn request(prompt: Prompt) -> PromptRequest {
     let image = |image: switchboard_agents::Image| ImageData { media_type: image.media_type, data: image.data };
-    PromptRequest { prompt: prompt.text, images: prompt.images.into_iter().map(image).collect(), ..PromptRequest::default() }
+    PromptRequest {
+        prompt: prompt.text,
+        images: prompt.images.into_iter().map(image).collect(),
+        ..PromptRequest::default()
+    }
 }

@@ -55,11 +55,7 @@ impl Lanes {
         lanes.get_mut(name).is_some_and(|lane| !lane.is_done() && !lane.shared.is_empty())
     }
 
-    fn with(
-        &self,
-        name: &str,
-        enter: impl FnOnce(&mut Lane, watch::Receiver<()>) -> Vec<watch::Receiver<()>>,
-    ) -> Turn {
+    fn with(&self, name: &str, enter: impl FnOnce(&mut Lane, watch::Receiver<()>) -> Vec<watch::Receiver<()>>) -> Turn {
         let (held, tail) = watch::channel(());
         let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.retain(|_, lane| !lane.is_done());

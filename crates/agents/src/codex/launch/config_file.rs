@@ -170,8 +170,16 @@ fn server(table: &Table) -> McpServerConfig {
 }
 
 fn unsaid(name: &str, server: &Table) -> Option<String> {
-    const KNOWN: &[&str] =
-        &["command", "args", "env", "url", "http_headers", "enabled_tools", "disabled_tools", "default_tools_approval_mode"];
+    const KNOWN: &[&str] = &[
+        "command",
+        "args",
+        "env",
+        "url",
+        "http_headers",
+        "enabled_tools",
+        "disabled_tools",
+        "default_tools_approval_mode",
+    ];
     also_sets(&format!("MCP server `{name}`"), Some(server), KNOWN)
 }
 

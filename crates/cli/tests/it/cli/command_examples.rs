@@ -14,8 +14,33 @@ use crate::binary;
 
 /// Examples with one of these need what is not there: an agent, a server, a terminal, or a session in some state.
 const NOT_RUN: &[&str] = &[
-    "AGENT", "TASK", "DIR", " claude", " codex", " gemini", "my-agent", "serve", "cargo", "curl", "websocat", "watch", "approve",
-    "interrupt", "$ID", "ssh", "docker", "jq", "delete", "mcp", "--home", "prompt last", "…", "@", "acp", "docs ", "export ",
+    "AGENT",
+    "TASK",
+    "DIR",
+    " claude",
+    " codex",
+    " gemini",
+    "my-agent",
+    "serve",
+    "cargo",
+    "curl",
+    "websocat",
+    "watch",
+    "approve",
+    "interrupt",
+    "$ID",
+    "ssh",
+    "docker",
+    "jq",
+    "delete",
+    "mcp",
+    "--home",
+    "prompt last",
+    "…",
+    "@",
+    "acp",
+    "docs ",
+    "export ",
 ];
 
 fn help(args: &[&str], columns: &str) -> String {

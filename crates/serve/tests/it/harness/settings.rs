@@ -98,7 +98,11 @@ async fn settings_by_other_names_are_taken_and_never_swallowed() {
         ("thread/start", json!({"hooks": {}}), "hooks"),
         ("thread/start", json!({"sandbox": read_only, "sandboxPolicy": {"type": "dangerFullAccess"}}), "twice"),
         ("turn/start", json!({"threadId": thread, "input": input, "blockedTools": ["command"]}), "blockedTools"),
-        ("turn/start", json!({"threadId": thread, "input": input, "config": {"sandboxMode": "readOnly"}}), "sandboxPolicy"),
+        (
+            "turn/start",
+            json!({"threadId": thread, "input": input, "config": {"sandboxMode": "readOnly"}}),
+            "sandboxPolicy",
+        ),
         ("turn/interrupt", json!({"threadId": thread, "turnId": "x", "sandbox": read_only}), "turn/start"),
     ] {
         let error = client.call(method, params.clone()).await["error"].clone();
