@@ -62,7 +62,8 @@ async fn what_is_accepted_for_the_session_is_not_asked_again() {
         assert_eq!(deciders, ["client", "policy", "client", "policy", "client"]);
         // Once is not for the session; and another turn is of the same session.
         let turn = client.turn(&thread, "approve touch x\napprove touch y").await;
-        let again = client.asked(&thread).await;
+        let again =
+            client.wait(|message| message["id"].is_string() && message["params"]["turnId"] == json!(turn)).await;
         assert_eq!(again["params"]["command"], "touch y");
         client.send(&json!({"id": again["id"], "result": {"decision": "decline"}})).await;
         client.ended(&thread, &turn).await;
