@@ -27,6 +27,8 @@ pub fn find(what: &str, data: &Data, request: &mut StartRequest) -> Result<(), F
     let library = library(data)?;
     let mut candidates = candidates(what, log, &library, &request.agent)?;
     match (candidates.pop(), candidates.is_empty()) {
+        // The last session of an agent was not asked for.
+        (None, _) if what == "last" => Err(explain(LogsError::NoSession(what.to_owned()).into())),
         // Says what is wrong: there is none, or only another agent has one.
         (None, _) => adopt(&library, what, request).map_err(explain),
         (Some(Candidate::Own(id)), true) => {

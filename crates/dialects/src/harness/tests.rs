@@ -298,8 +298,7 @@ fn an_item_starts_before_its_approval_and_once() {
 
 #[test]
 fn a_diff_that_grows_is_streamed() {
-    let change =
-        |diff: &str| json!({"type": "file_change", "changes": [{"path": "/a", "kind": "modify", "diff": diff}]});
+    let change = |diff: &str| json!({"type": "file_change", "status": "running", "changes": [{"path": "/a", "kind": "modify", "diff": diff}]});
     let mut samples = Samples::in_turn();
     samples.starts("f", change("-a\n"));
     for diff in ["-a\n+b\n", "-a\n+b\n", "+rewritten\n+much\n", "-a\n+b\n+c\n"] {

@@ -1,8 +1,8 @@
 //! Approvals that hold for the rest of a session. Many agents ask again about the same thing, although a client has
 //! allowed it for the session, so Switchboard remembers such answers itself, for every agent.
 //!
-//! What counts as the same follows Codex: a command by its text and directory, changes by their files, a tool of an MCP
-//! server by its name. Any other tool must be called with the same input.
+//! A command is the same by its text and directory, a change by its files, a tool of an MCP server by its name. Any other
+//! tool must be called with the same input.
 
 use std::{collections::HashSet, path::PathBuf};
 

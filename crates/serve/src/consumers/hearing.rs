@@ -39,20 +39,20 @@ pub struct Speaker {
 
 /// The form of a message: its own fields, and those that any message may have.
 macro_rules! forms {
-    ($($message:ty => [$($field:literal),*],)*) => {
+    ($($message:ty => [$($field:ident),*],)*) => {
         $(impl RequestBody for $message {
             const FORM: SettingsForm =
-                no_settings(&[$($field,)* "type", "id", "request_id", "session_id", "uuid", "timestamp"]);
+                no_settings(&[$(stringify!($field),)* "type", "id", "request_id", "session_id", "uuid", "timestamp"]);
         })*
     };
 }
 
 forms! {
-    UserInput => ["content", "text", "images"],
-    PermissionAnswer => ["behavior", "updated_input", "message", "answers", "option"],
-    SetModel => ["model"],
-    SetPermissionMode => ["mode"],
-    SlashCommand => ["command", "name", "args", "arguments"],
+    UserInput => [content, text, images],
+    PermissionAnswer => [behavior, updated_input, message, answers, option],
+    SetModel => [model],
+    SetPermissionMode => [mode],
+    SlashCommand => [command, name, args, arguments],
 }
 
 /// What kind of message it is.

@@ -72,7 +72,7 @@ const EXAMPLES: &str = "Examples:
   switchboard logs usage --since 7d
   switchboard logs usage --by project --since 2026-11 --breakdown
   switchboard logs usage --by block --chart
-  switchboard logs usage --by model --json | jq -r '[.key, .totalTokens, .costUsd] | @tsv'";
+  switchboard logs usage --by model --json | jq -r '[.key, .costUsd] | @tsv'";
 
 /// Runs the command.
 pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {

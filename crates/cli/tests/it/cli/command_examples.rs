@@ -12,36 +12,38 @@ use tempfile::TempDir;
 
 use crate::binary;
 
-/// Examples with one of these need what is not there: an agent, a server, a terminal, or a session in some state.
+/// Examples with one of these need what is not there: an agent, a server, a terminal, a file, or a session in some state.
 const NOT_RUN: &[&str] = &[
     "AGENT",
     "TASK",
-    "DIR",
-    " claude",
-    " codex",
-    " gemini",
-    "my-agent",
+    "run claude",
+    "run codex",
+    "run acp",
+    "agent claude",
+    "agent codex",
+    "mcp add",
     "serve",
     "cargo",
     "curl",
     "websocat",
-    "watch",
-    "approve",
-    "interrupt",
-    "$ID",
-    "ssh",
-    "docker",
     "jq",
-    "delete",
-    "mcp",
-    "--home",
-    "prompt last",
-    "…",
-    "@",
-    "acp",
-    "docs ",
-    "export ",
+    "logs watch",
+    "sessions approve",
+    "sessions interrupt",
+    "sessions delete",
+    "opencode.db",
+    "logs.json",
+    "-…",
+    "_…",
+    "01a1e1f4",
+    "0199a213",
 ];
+
+/// The script without comments at the ends of its lines.
+fn without_comments(script: &str) -> String {
+    let code = |line: &str| if line.starts_with('#') { "" } else { line.split(" # ").next().unwrap() }.to_owned();
+    script.lines().map(|line| code(line.trim())).collect::<Vec<_>>().join("\n")
+}
 
 fn help(args: &[&str], columns: &str) -> String {
     let mut command = binary::command(&[args, &["--help"]].concat());
@@ -115,8 +117,8 @@ fn stage() -> TempDir {
 
 /// Runs an example, unless it needs more than Switchboard. Returns whether it was run.
 fn run(script: &str, stage: &TempDir, place: &str) -> bool {
-    let words = script.replace("switchboard translate", "");
-    if NOT_RUN.iter().any(|word| words.contains(word)) || !script.contains("switchboard ") {
+    let code = without_comments(script);
+    if NOT_RUN.iter().any(|word| code.contains(word)) || !code.contains("switchboard ") {
         return false;
     }
     let (ok, said) = shell(script, stage.path(), false);
