@@ -155,11 +155,11 @@ fn an_id_that_two_agents_have_takes_the_agent() {
 }
 
 #[test]
-fn of_many_that_could_be_meant_some_are_told() {
+fn all_sessions_that_could_be_meant_are_listed() {
     let id = |number: usize| -> &'static str { format!("1000000{number}-1111-4111-8111-111111111111").leak() };
     let logs: Vec<Log> = (0..10).map(|number| Log::new(id(number)).asks("go").says("ok")).collect();
     let said = Machine::with(&logs).logs(&["show", "1"]).fails(2);
-    assert!(said.contains("-1111-4111-8111-111111111111  claude  go\n") && said.contains("\n  … and 2 more"), "{said}");
+    assert_eq!(said.matches("-1111-4111-8111-111111111111  claude  go").count(), 10, "{said}");
 }
 
 #[test]
