@@ -28,6 +28,11 @@ fn leave_log(home: &Path, id: &str) {
     fs::write(folder.join(format!("{id}.jsonl")), format!("{record}\n")).unwrap();
 }
 
+/// The beginning of an id.
+fn begin(id: &str, length: usize) -> &str {
+    id.get(..length).unwrap()
+}
+
 /// The id of the only session of Switchboard.
 fn own_id(home: &TempDir) -> String {
     let listed = run(home, &["sessions", "list", "--json"]).stdout;
@@ -42,9 +47,9 @@ fn twins(shared: usize) -> (TempDir, String, String) {
     let own = own_id(&home);
     // The last character of what is shared is followed by another one.
     let differs = |c: char| if c == 'f' { 'e' } else { 'f' };
-    let (begin, rest) = own.split_at(shared);
+    let (same, rest) = own.split_at(shared);
     let mut rest = rest.chars();
-    let logged = format!("{begin}{}{}", differs(rest.next().unwrap()), rest.as_str());
+    let logged = format!("{same}{}{}", differs(rest.next().unwrap()), rest.as_str());
     leave_log(home.path(), &logged);
     (home, own, logged)
 }
@@ -52,16 +57,16 @@ fn twins(shared: usize) -> (TempDir, String, String) {
 #[test]
 fn a_prefix_that_means_two_sessions_resumes_none() {
     let (home, own, logged) = twins(9);
-    let ran = run(&home, &["run", "--resume", &own[..8], "go on"]);
+    let ran = run(&home, &["run", "--resume", begin(&own, 8), "go on"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains(&own) && ran.stderr.contains(&logged), "{}", ran.stderr);
     // One character more, and it is clear.
-    let ran = run(&home, &["run", "--resume", &own[..10], "go on"]);
+    let ran = run(&home, &["run", "--resume", begin(&own, 10), "go on"]);
     assert_eq!((ran.code, ran.stdout.trim()), (Some(0), "go on"), "{}", ran.stderr);
-    let ran = run(&home, &["run", "--resume", &logged[..10], "go on"]);
+    let ran = run(&home, &["run", "--resume", begin(&logged, 10), "go on"]);
     assert!(ran.stderr.contains("Claude Code is not installed"), "{}", ran.stderr);
     // Naming the agent says which is meant.
-    let ran = run(&home, &["run", "echo", "--resume", &own[..8], "go on"]);
+    let ran = run(&home, &["run", "echo", "--resume", begin(&own, 8), "go on"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
@@ -69,10 +74,10 @@ fn a_prefix_that_means_two_sessions_resumes_none() {
 fn lists_show_as_much_of_an_id_as_is_needed() {
     let (home, own, logged) = twins(14);
     let listed = run(&home, &["logs", "list"]).stdout;
-    assert!(listed.contains(&logged[..15]), "{listed}");
+    assert!(listed.contains(begin(&logged, 15)), "{listed}");
     let listed = run(&home, &["sessions", "list"]).stdout;
     let shown = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
-    assert_eq!(shown, &own[..15], "{listed}");
+    assert_eq!(shown, begin(&own, 15), "{listed}");
 }
 
 #[test]
