@@ -1,7 +1,7 @@
 //! `assistant`: one finished block of a reply, or several.
 
 use switchboard_event::{
-    AgentMessage, Content, ContentType, Details, Id, Item, Level, Notice, Reasoning, Status, Topic, Unknown,
+    AgentMessage, Content, ContentType, Details, Id, Item, Level, Notice, Reasoning, Topic, Unknown,
 };
 
 use super::{
@@ -23,9 +23,12 @@ impl Live {
         }
         let message = fields.object("message");
         if let Some(error) = fields.str("error") {
-            return self.failed_reply(&error, &message, scribe);
+            return self.failed_reply(&error, fields, scribe);
         }
         let reply = message.str("id").map(Id::from);
+        if !sub && self.stream.reply != reply {
+            self.stream.break_off(scribe);
+        }
         for block in blocks(message.get("content")) {
             self.block(reply.as_ref(), block, sub, scribe);
         }
@@ -40,9 +43,11 @@ impl Live {
     }
 
     /// Claude says what went wrong in the form of an answer. It is none.
-    fn failed_reply(&mut self, error: &str, message: &Object<'_>, scribe: &mut Scribe) {
-        let text: Vec<_> = blocks(message.get("content")).iter().filter_map(|b| b.object().string("text")).collect();
-        let fault = errors::of_reply(error, &text.join("\n"));
+    fn failed_reply(&mut self, error: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+        let content = fields.object("message").get("content");
+        let text: Vec<_> = blocks(content).iter().filter_map(|b| b.object().string("text")).collect();
+        let cause = fields.str("api_error").unwrap_or_default();
+        let fault = errors::of_reply(error, &cause, &text.join("\n"));
         let notice = Notice::new(Topic::Warning).with_level(Level::Error).with_text(fault.message.clone());
         scribe.notice(Notice { error: Some(fault.clone()), ..notice });
         self.fault = Some(fault);
@@ -82,38 +87,27 @@ impl Live {
     }
 
     fn text_block(&mut self, reply: Option<&Id>, kind: Shown, text: String, sub: bool, scribe: &mut Scribe) {
-        self.said |= kind == Shown::Text && !sub;
-        let item = |text: String| match kind {
-            Shown::Text => Item::new(AgentMessage::text(text)),
-            Shown::Thinking => Item::new(Reasoning { text: Some(text), ..Reasoning::default() }),
+        let item = |text: String| {
+            let item = match kind {
+                Shown::Text => Item::new(AgentMessage::text(text)),
+                Shown::Thinking => Item::new(Reasoning { text: Some(text), ..Reasoning::default() }),
+            };
+            Item { reply: reply.cloned(), ..item }
         };
         if !sub {
-            match self.stream.claim(reply.map(|r| &**r), kind, scribe) {
+            if kind == Shown::Text {
+                self.mark_said();
+            }
+            match self.stream.claim(reply.map(|r| &**r), kind, &text, scribe) {
                 Claim::Open(id) => return scribe.item_completed(&id, item(text)),
                 Claim::Closed => return scribe.notice(Notice::new(Topic::Echo).with_name("assistant")),
                 Claim::None => {}
             }
-            if let Some(id) = self.continued(reply, kind, &text, scribe) {
+            if let Some(id) = self.stream.abandoned.take_beginning_of(kind, &text, scribe) {
                 return scribe.item_completed(&id, item(text));
             }
         }
         self.complete(reply, item(text), scribe);
-    }
-
-    /// A stream that was cut off is asked for again as a whole, under another id. What was shown of it goes on
-    /// where the new text begins the same; otherwise it is superseded.
-    fn continued(&self, reply: Option<&Id>, kind: Shown, text: &str, scribe: &mut Scribe) -> Option<Id> {
-        let cut = self.stream.cut_off(reply.map(|r| &**r), scribe);
-        let begins = |id: &Id| match scribe.item(id).map(|item| &item.details) {
-            Some(Details::AgentMessage(shown)) => text.starts_with(&shown.text),
-            Some(Details::Reasoning(shown)) => text.starts_with(shown.text.as_deref().unwrap_or_default()),
-            _ => false,
-        };
-        let same = cut.iter().find(|(id, shown)| *shown == kind && begins(id)).map(|(id, _)| id.clone());
-        for (id, _) in cut.iter().filter(|(id, _)| Some(id) != same.as_ref()) {
-            scribe.item_closed(id, Status::Superseded);
-        }
-        same
     }
 
     fn tool_use(&mut self, reply: Option<&Id>, block: &Object<'_>, scribe: &mut Scribe) {

@@ -2,7 +2,7 @@
 
 use switchboard_event::{ErrorCode, Fault};
 
-use crate::Object;
+use crate::{Json, Object};
 
 /// How Claude begins to say that there is no such session.
 pub const NOT_FOUND: &str = "No conversation found";
@@ -10,9 +10,11 @@ pub const NOT_FOUND: &str = "No conversation found";
 /// What it does not say then.
 pub const ELSEWHERE: &str = "\nhint: Claude Code finds a session only in the folder where it began";
 
-/// The `error` of an `assistant` record, with the text that stands in place of an answer.
-pub fn of_reply(error: &str, text: &str) -> Fault {
+/// The `error` of an `assistant` record, with its `api_error`, which says more, and the text that stands in place of an
+/// answer.
+pub fn of_reply(error: &str, cause: &str, text: &str) -> Fault {
     let code = match error {
+        _ if cause == "connection_failed" => ErrorCode::ConnectionFailed,
         "authentication_failed" | "oauth_org_not_allowed" => ErrorCode::ProviderAuth,
         "billing_error" => ErrorCode::Quota,
         "rate_limit" => ErrorCode::RateLimit,
@@ -25,7 +27,8 @@ pub fn of_reply(error: &str, text: &str) -> Fault {
         _ => ErrorCode::ApiError,
     };
     let message = if text.is_empty() { error } else { text };
-    Fault::new(code, message).with_info(error)
+    let info = if code == ErrorCode::ConnectionFailed && !cause.is_empty() { cause } else { error };
+    Fault::new(code, message).with_info(info)
 }
 
 /// A `result` that is an error, with the reply that was none, if there was one, and the status of the last call
@@ -43,6 +46,7 @@ pub fn of_result(fields: &Object<'_>, reply: Option<&Fault>, failed: Option<u16>
         _ if message.starts_with(NOT_FOUND) || message.starts_with("Error: --resume requires") => {
             ErrorCode::SessionNotFound
         }
+        _ if fields.is("api_error", "connection_failed") => ErrorCode::ConnectionFailed,
         _ => reply.map(|f| f.code).or(status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ExecutionError),
     };
     let hint = match code {
@@ -61,12 +65,29 @@ pub fn of_retry(fields: &Object<'_>) -> Fault {
         (Some(attempt), Some(most)) => format!("the model's API failed, trying again ({attempt} of {most})"),
         _ => "the model's API failed, trying again".to_owned(),
     };
-    let code = match (of_reply(&error, "").code, status) {
+    let code = match (of_reply(&error, "", "").code, status) {
         (ErrorCode::ApiError, Some(status)) => ErrorCode::from_http_status(status),
         (_, None) if error == "unknown" => ErrorCode::ConnectionFailed,
         (code, _) => code,
     };
     Fault { retryable: Some(true), ..Fault::new(code, text).with_status(status).with_info(error) }
+}
+
+/// Whether a person or a policy refused a call, as far as fields say so: `tool_result_meta` of 2.1.326 on its standard
+/// output, and what stands in its place in a log. What merely failed was not refused.
+pub fn is_refused(fields: &Object<'_>, call: &str) -> Option<bool> {
+    let of_call = |entry: &Object<'_>| entry.is("id", call);
+    if let Some(meta) = fields.array("tool_result_meta").into_iter().map(Json::object).find(of_call) {
+        let kind = meta.str("non_execution_kind").unwrap_or_default();
+        let is_rejected = meta.object("permission_decision").is("decision", "reject");
+        return Some(is_rejected || matches!(kind.as_ref(), "permission-rule" | "user-rejected"));
+    }
+    if fields.get("toolDenialKind").is_some() {
+        return Some(true);
+    }
+    let decision =
+        fields.object("permissionDecision").filled("decision").or_else(|| fields.filled("permissionDecision"));
+    decision.map(|decision| decision == "reject")
 }
 
 /// The text of a tool result that says that the tool was not allowed. Claude Code 2.1.197 marks it in no other
@@ -76,11 +97,9 @@ pub fn is_denial(text: &str) -> bool {
         "Claude requested permissions to",
         "Permission to use",
         "The user doesn't want to proceed with this tool use",
-        "Permission for this action",
+        "Permission for this",
         "Tool permission request failed",
         "Tool permission stream closed",
-        // The tool is unknown, not enabled here, or its input is not valid: it was never run.
-        "<tool_use_error>",
         "PreToolUse:",
     ];
     BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))

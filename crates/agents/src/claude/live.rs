@@ -29,7 +29,11 @@ pub struct Live {
     /// The HTTP status of the last call of the model that failed and was tried again.
     pub(super) failed_status: Option<u16>,
     /// The turn said something.
-    pub(super) said: bool,
+    said: bool,
+    /// The turn has told about itself.
+    has_init: bool,
+    /// The next turn, if it began before this one ended.
+    pub(super) overlap: Option<Overlap>,
     /// A task ended in the background: the next turn is about that.
     pub(super) woken: bool,
     pub(super) made_up: u32,
@@ -37,6 +41,13 @@ pub struct Live {
     early: Option<String>,
     /// Session events, which older descriptions of Claude Code have in place of its stream.
     board: board::Live,
+}
+
+/// A turn that began before the one before it ended: in a one-shot, Claude Code holds a `result` back until agents in
+/// the background are done, and what Claude says about them comes first.
+#[derive(Default)]
+pub struct Overlap {
+    said: bool,
 }
 
 impl Reader for Live {
@@ -78,6 +89,7 @@ impl Reader for Live {
 
     fn end(&mut self, scribe: &mut Scribe) {
         scribe.identify(self.early.as_deref().unwrap_or_default());
+        self.supersede_abandoned(scribe);
         self.books.cut_off(scribe);
         self.board.end(scribe);
     }
@@ -102,9 +114,11 @@ impl Live {
         let Some(session) = fields.str("session_id") else { return };
         let early = match fields.str("type").as_deref() {
             Some("system") => fields.str("subtype").is_some_and(|kind| {
-                kind == "session_state_changed" || kind.starts_with("hook_") || kind.starts_with("plugin_")
+                matches!(kind.as_ref(), "session_state_changed" | "background_tasks_changed" | "session_title_changed")
+                    || kind.starts_with("hook_")
+                    || kind.starts_with("plugin_")
             }),
-            kind => kind == Some("command_lifecycle"),
+            kind => matches!(kind, Some("command_lifecycle" | "conversation_reset")),
         };
         match early {
             true => self.early = Some(session.into_owned()),
@@ -123,12 +137,53 @@ impl Live {
                 let text = fields.string("suggestion").unwrap_or_default();
                 scribe.notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
             }
-            "keep_alive" => scribe.notice(heartbeat(kind)),
+            "keep_alive" | "control_request_progress" => scribe.notice(heartbeat(kind)),
+            "conversation_reset" => self.conversation_reset(scribe),
+            "active_goal" => scribe.notice(Notice::new(Topic::Status).with_name(kind)),
+            "session_writes_lost" => {
+                let text = "Claude Code could not write the session to disk: it may not be possible to continue it";
+                scribe.notice(Notice::new(Topic::Warning).with_name(kind).with_level(Level::Warning).with_text(text));
+            }
             // Newer than 2.1.197: what became of a prompt, by its id.
             "command_lifecycle" => scribe.notice(Notice { status: fields.filled("state"), ..heartbeat(kind) }),
             "transcript_mirror" => scribe.notice(Notice::new(Topic::Echo).with_name(kind)),
             _ => {}
         }
+    }
+
+    /// `/clear`. It still has the id of the conversation that ended; the next `init` has the new one.
+    fn conversation_reset(&mut self, scribe: &mut Scribe) {
+        self.books.reset_totals();
+        scribe.notice(
+            Notice::new(Topic::Status).with_name("conversation_reset").with_text("the conversation was cleared"),
+        );
+    }
+
+    /// A turn told about itself. If the open one already has, another has begun.
+    pub(super) fn turn_has_init(&mut self) {
+        if std::mem::replace(&mut self.has_init, true) {
+            self.overlap.get_or_insert_default();
+            self.books.overlap();
+        }
+    }
+
+    /// The main conversation said something.
+    pub(super) fn mark_said(&mut self) {
+        match &mut self.overlap {
+            Some(overlap) => overlap.said = true,
+            None => self.said = true,
+        }
+    }
+
+    /// The open turn said something.
+    pub(super) fn has_said(&self) -> bool {
+        self.said
+    }
+
+    /// Forgets the last turn. What came early belongs to this one.
+    pub(super) fn forget_turn(&mut self) {
+        self.said = self.overlap.take().is_some_and(|overlap| overlap.said);
+        (self.fault, self.woken, self.has_init) = (None, false, false);
     }
 
     /// Places a record: below the tool call that a subagent works for, or in the main conversation.

@@ -1,6 +1,7 @@
 //! Claude Code: `claude -p --output-format stream-json`, one-way or with the control protocol on its input.
 
 // Reading.
+mod abandoned;
 mod assistant;
 mod control;
 mod errors;
@@ -31,6 +32,8 @@ mod settings;
 
 #[cfg(test)]
 mod launches;
+#[cfg(test)]
+mod recorded_tests;
 #[cfg(test)]
 mod rehearsals;
 

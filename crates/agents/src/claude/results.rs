@@ -1,25 +1,29 @@
 //! What Claude's tools gave back, put into the items of their calls.
 
-use switchboard_event::{Change, Command, Content, Details, Item, Status};
+use switchboard_event::{Change, ChangeKind, Command, Content, Details, Item, Status};
 
 use super::{assistant::piece, errors};
 use crate::{Json, Object, Scribe, diff};
 
-/// A `tool_result` block and the structured result beside it. Subagents' results have none.
+/// A `tool_result` block and the structured result beside it. Subagents' results have none. `refused` is what fields say
+/// about that; where they say nothing, the words tell.
 pub fn of_tool(
     mut item: Item,
     block: &Object<'_>,
     structured: Option<Json<'_>>,
-    denied: bool,
+    refused: Option<bool>,
     scribe: &Scribe,
 ) -> Item {
     let content = contents(block.get("content"));
     let text = text_of(&content);
     let failed = block.is_true("is_error");
-    item.status = status(failed, denied, &text, scribe.is_interrupted());
+    let refused = refused.unwrap_or_else(|| errors::is_denial(&text));
+    item.status = status(failed, refused, scribe.is_interrupted());
     match &mut item.details {
         // What was not allowed did not run and printed nothing; the call says why.
         Details::Command(_) if matches!(item.status, Status::Declined | Status::Interrupted) => {}
+        // Neither did what Claude Code did not take.
+        Details::Command(_) if failed && text.starts_with(NOT_TAKEN) => {}
         Details::Command(command) => finish_command(command, &text, failed, structured),
         Details::FileChange(change) => {
             change.output = Some(text.clone());
@@ -62,8 +66,8 @@ pub fn of_server(mut item: Item, content: Option<Json<'_>>) -> Item {
     item.with_status(Status::Completed)
 }
 
-fn status(failed: bool, denied: bool, text: &str, interrupted: bool) -> Status {
-    match (failed, denied || errors::is_denial(text)) {
+fn status(failed: bool, refused: bool, interrupted: bool) -> Status {
+    match (failed, refused) {
         (true, true) if interrupted => Status::Interrupted,
         (true, true) => Status::Declined,
         (true, false) => Status::Failed,
@@ -83,9 +87,12 @@ fn text_of(content: &[Content]) -> String {
     content.iter().filter_map(|c| c.text.as_deref()).collect::<Vec<_>>().join("\n")
 }
 
+/// How Claude Code begins to say that a tool is unknown, not enabled here, or given something that makes no sense.
+const NOT_TAKEN: &str = "<tool_use_error>";
+
 /// Without the tags that Claude puts around its own messages to the model.
 fn plain(text: &str) -> &str {
-    text.strip_prefix("<tool_use_error>").and_then(|t| t.strip_suffix("</tool_use_error>")).unwrap_or(text)
+    text.strip_prefix(NOT_TAKEN).and_then(|t| t.strip_suffix("</tool_use_error>")).unwrap_or(text)
 }
 
 /// Claude Code 2.1.197 has no field for an exit code: a failure is a text that begins with `Exit code 3`.
@@ -126,6 +133,29 @@ fn changed(fields: &Object<'_>, scribe: &Scribe) -> Option<Change> {
         change.diff = patch;
     }
     Some(change)
+}
+
+/// `bashEditDiff` of 2.1.326: the files that a command changed.
+pub fn changed_by_command(structured: Option<Json<'_>>, scribe: &Scribe) -> Vec<Change> {
+    let diff = structured.map(Json::object).unwrap_or_default().object("bashEditDiff");
+    let files: Vec<_> = diff.array("files").into_iter().map(Json::object).collect();
+    let change = |file: &Object<'_>| {
+        let kind = match (file.is_true("created"), file.is_true("deleted")) {
+            (true, _) => ChangeKind::Add,
+            (_, true) => ChangeKind::Delete,
+            _ => ChangeKind::Modify,
+        };
+        let diff = file.array("hunks").into_iter().map(hunk).collect();
+        Some(Change { path: scribe.absolute(&file.filled("filePath")?), kind, diff, ..Change::default() })
+    };
+    let mut changes: Vec<_> = files.iter().filter_map(change).collect();
+    // There may be more of them than are shown.
+    for path in diff.strings("changedFiles").iter().map(|path| scribe.absolute(path)) {
+        if !changes.iter().any(|known| known.path == path) {
+            changes.push(Change { path, ..Change::default() });
+        }
+    }
+    changes
 }
 
 fn edited(before: &str, fields: &Object<'_>) -> String {

@@ -4,6 +4,7 @@
 use switchboard_event::{AgentMessage, Field, Id, Item, Notice, Reasoning, Status, Topic, Usage};
 
 use super::{
+    abandoned::{AbandonedItems, Repetition, compare_repetition, shown_text},
     live::{Live, heartbeat},
     turn,
 };
@@ -15,6 +16,8 @@ pub struct Stream {
     pub(super) reply: Option<Id>,
     pub(super) model: Option<String>,
     blocks: Vec<Block>,
+    /// What earlier replies showed before they broke off.
+    pub(super) abandoned: AbandonedItems,
     /// What the reply had used when it began. The end of the reply has the rest.
     begun: Option<Usage>,
 }
@@ -24,7 +27,11 @@ struct Block {
     index: u64,
     kind: Shown,
     item: Id,
-    /// The stream ended the block, and the whole message has not come yet.
+    /// How much of an abandoned item the block has repeated, in bytes, until it goes on.
+    repeated: Option<usize>,
+    /// The stream ended the block.
+    stopped: bool,
+    /// The stream ended the reply, and the whole message has not come yet.
     unclaimed: bool,
 }
 
@@ -49,28 +56,73 @@ pub enum Claim {
 
 impl Stream {
     /// Finds what was streamed of a block that now comes whole.
-    pub fn claim(&mut self, reply: Option<&str>, kind: Shown, scribe: &Scribe) -> Claim {
+    pub fn claim(&mut self, reply: Option<&str>, kind: Shown, text: &str, scribe: &mut Scribe) -> Claim {
         if self.reply.as_deref() != reply {
             return Claim::None;
         }
-        let mine = |block: &&mut Block| block.kind == kind && (block.unclaimed || scribe.item_is_open(&block.item));
-        match self.blocks.iter_mut().find(mine) {
-            Some(block) if block.unclaimed => {
-                block.unclaimed = false;
-                Claim::Closed
-            }
-            Some(block) => Claim::Open(block.item.clone()),
-            None => Claim::None,
+        let mine = |block: &Block| block.kind == kind && (block.unclaimed || scribe.item_is_open(&block.item));
+        let Some(index) = self.blocks.iter().position(mine) else { return Claim::None };
+        let block = &mut self.blocks[index];
+        if block.unclaimed {
+            block.unclaimed = false;
+            return Claim::Closed;
         }
+        let item = block.item.clone();
+        if block.repeated.is_some() && !text.starts_with(&shown_text(&item, scribe)) {
+            scribe.item_closed(&item, Status::Superseded);
+            self.blocks.remove(index);
+            return Claim::None;
+        }
+        Claim::Open(item)
     }
 
-    /// The items of another reply that was cut off: the same text comes again whole under another id.
-    pub fn cut_off(&self, reply: Option<&str>, scribe: &Scribe) -> Vec<(Id, Shown)> {
-        if self.reply.as_deref() == reply {
-            return Vec::new();
+    /// Another reply comes. What this one left in the middle of a block is void.
+    pub fn break_off(&mut self, scribe: &mut Scribe) {
+        for block in &mut self.blocks {
+            match (scribe.item_is_open(&block.item), block.stopped) {
+                (true, true) => block.finish(scribe),
+                (true, false) => self.abandoned.push(block.item.clone(), block.kind, scribe),
+                (false, _) => {}
+            }
         }
-        let open = self.blocks.iter().filter(|block| scribe.item_is_open(&block.item));
-        open.map(|block| (block.item.clone(), block.kind)).collect()
+        self.blocks.retain(|block| block.unclaimed);
+    }
+}
+
+impl Block {
+    fn new(index: u64, kind: Shown, item: Id, repeated: Option<usize>) -> Self {
+        Self { index, kind, item, repeated, stopped: false, unclaimed: false }
+    }
+
+    /// The block is complete.
+    fn finish(&mut self, scribe: &mut Scribe) {
+        let shown = shown_text(&self.item, scribe);
+        match self.repeated.and_then(|repeated| shown.get(..repeated)).filter(|said| said.len() < shown.len()) {
+            // It ended before it had repeated everything.
+            Some(said) => {
+                let item = scribe.item(&self.item).cloned().unwrap_or_else(|| self.kind.item(""));
+                scribe.item_closed(&self.item, Status::Superseded);
+                if !said.is_empty() {
+                    let again = Id::from(format!("{}.again", self.item));
+                    scribe.item_completed(&again, Item { reply: item.reply, ..self.kind.item(said) });
+                }
+                self.unclaimed = true;
+            }
+            None => self.unclaimed = scribe.item_closed(&self.item, Status::Completed),
+        }
+    }
+}
+
+impl Shown {
+    /// A new item of this kind.
+    pub fn item(self, text: &str) -> Item {
+        match self {
+            Self::Text => Item::new(AgentMessage::text(text)),
+            Self::Thinking => {
+                let text = Some(text.to_owned()).filter(|t| !t.is_empty());
+                Item::new(Reasoning { text, ..Reasoning::default() })
+            }
+        }
     }
 }
 
@@ -85,7 +137,7 @@ impl Live {
             Some("content_block_stop") => self.block_stop(&event, scribe),
             Some("message_start") => self.message_start(&event, scribe),
             Some("message_delta") => self.message_delta(&event, scribe),
-            Some("message_stop") => scribe.notice(step("completed")),
+            Some("message_stop") => self.message_stop(fields, scribe),
             Some(other) => scribe.notice(heartbeat(other)),
             None => {}
         }
@@ -99,8 +151,10 @@ impl Live {
         begun.key = message.str("id").map(Id::from);
         begun.model = message.filled("model");
         self.books.began(begun.clone());
-        self.stream =
-            Stream { reply: begun.key.clone(), model: begun.model.clone(), blocks: Vec::new(), begun: Some(begun) };
+        self.stream.break_off(scribe);
+        let abandoned = std::mem::take(&mut self.stream.abandoned);
+        let (reply, model) = (begun.key.clone(), begun.model.clone());
+        self.stream = Stream { reply, model, abandoned, blocks: Vec::new(), begun: Some(begun) };
         scribe.notice(step("started"));
     }
 
@@ -116,22 +170,30 @@ impl Live {
 
     fn open_block(&mut self, index: u64, kind: Shown, text: Option<&str>, scribe: &mut Scribe) {
         self.ensure_turn(scribe);
+        self.stream.blocks.retain(|block| block.index != index);
+        let text = text.unwrap_or_default();
+        if let Some(item) = self.stream.abandoned.take(kind, scribe) {
+            if let Some(open) = scribe.item_mut(&item) {
+                open.reply.clone_from(&self.stream.reply);
+            }
+            self.stream.blocks.push(Block::new(index, kind, item, Some(0)));
+            if !text.is_empty() {
+                self.append(index, kind, text, scribe);
+            }
+            return scribe.otherwise(heartbeat("content_block_start"));
+        }
+        self.start_block(index, kind, text, scribe);
+    }
+
+    fn start_block(&mut self, index: u64, kind: Shown, text: &str, scribe: &mut Scribe) {
         let reply = self.stream.reply.clone();
         let reply = reply.unwrap_or_else(|| self.stream.reply.insert(self.made_up_reply(scribe)).clone());
         let item = Id::from(format!("{reply}.{index}"));
-        let text = text.unwrap_or_default();
-        let mut shown = match kind {
-            Shown::Text => Item::new(AgentMessage::text(text)),
-            Shown::Thinking => {
-                let text = Some(text.to_owned()).filter(|t| !t.is_empty());
-                Item::new(Reasoning { text, ..Reasoning::default() })
-            }
-        };
-        shown.reply = Some(reply);
-        self.said |= kind == Shown::Text;
-        scribe.item_started(&item, shown);
-        self.stream.blocks.retain(|block| block.index != index);
-        self.stream.blocks.push(Block { index, kind, item, unclaimed: false });
+        if kind == Shown::Text {
+            self.mark_said();
+        }
+        scribe.item_started(&item, Item { reply: Some(reply), ..kind.item(text) });
+        self.stream.blocks.push(Block::new(index, kind, item, None));
     }
 
     fn made_up_reply(&self, scribe: &Scribe) -> Id {
@@ -153,18 +215,65 @@ impl Live {
         }
     }
 
-    fn append(&self, index: u64, kind: Shown, text: &str, scribe: &mut Scribe) -> bool {
-        let block = self.stream.blocks.iter().find(|block| block.index == index && block.kind == kind);
-        block.is_some_and(|block| scribe.item_append(&block.item, Field::Text, 0, text))
+    fn append(&mut self, index: u64, kind: Shown, text: &str, scribe: &mut Scribe) -> bool {
+        let mine = |block: &&mut Block| block.index == index && block.kind == kind;
+        let Some(block) = self.stream.blocks.iter_mut().find(mine) else { return false };
+        let Some(repeated) = block.repeated.filter(|_| scribe.item_is_open(&block.item)) else {
+            return scribe.item_append(&block.item, Field::Text, 0, text);
+        };
+        let shown = shown_text(&block.item, scribe);
+        match compare_repetition(&shown, repeated, text) {
+            Repetition::Known => {
+                block.repeated = Some(repeated + text.len());
+                scribe.otherwise(heartbeat("content_block_delta"));
+                true
+            }
+            Repetition::Longer(new) => {
+                block.repeated = None;
+                scribe.item_append(&block.item, Field::Text, 0, new)
+            }
+            Repetition::Differs => {
+                scribe.item_closed(&block.item, Status::Superseded);
+                self.stream.blocks.retain(|block| block.index != index);
+                let said = shown.get(..repeated).unwrap_or_default().to_owned() + text;
+                self.start_block(index, kind, &said, scribe);
+                true
+            }
+        }
     }
 
-    /// The whole message comes just before; where it does not, this is the end of the item.
+    /// The whole message comes just before. Where it does not, the end of the reply says whether the block holds.
     fn block_stop(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
         let index = event.count("index");
         if let Some(block) = self.stream.blocks.iter_mut().find(|block| block.index == index) {
-            block.unclaimed = scribe.item_closed(&block.item, Status::Completed);
+            block.stopped = true;
         }
-        scribe.otherwise(heartbeat("content_block_stop"));
+        scribe.notice(heartbeat("content_block_stop"));
+    }
+
+    /// The end of a reply. Claude Code 2.1.326 ends one whose stream broke off too, and says from which block on it is
+    /// void.
+    fn message_stop(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let void = fields.get("abandoned_blocks").map(|void| void.object().count("from_block_index"));
+        let Stream { blocks, abandoned, .. } = &mut self.stream;
+        for block in blocks.iter_mut() {
+            match void {
+                _ if !scribe.item_is_open(&block.item) => {}
+                Some(from) if block.index >= from => abandoned.push(block.item.clone(), block.kind, scribe),
+                _ => block.finish(scribe),
+            }
+        }
+        blocks.retain(|block| block.unclaimed);
+        if void.is_none() {
+            abandoned.supersede_all(scribe);
+        }
+        let name = void.map(|_| "abandoned_blocks".to_owned());
+        scribe.notice(Notice { name, ..step("completed") });
+    }
+
+    /// Nothing comes any more that could repeat what was void.
+    pub(super) fn supersede_abandoned(&mut self, scribe: &mut Scribe) {
+        self.stream.abandoned.supersede_all(scribe);
     }
 
     /// The only place that says what a streamed reply really used.

@@ -20,6 +20,7 @@ impl Live {
             "task_started" | "task_progress" | "task_updated" | "task_notification" => {
                 self.task(&subtype, fields, scribe);
             }
+            "background_tasks_changed" => self.background_tasks(fields, scribe),
             "hook_started" | "hook_progress" | "hook_response" => scribe.notice(hook(&subtype, fields)),
             "api_retry" => {
                 self.failed_status = fields.status("error_status");
@@ -31,7 +32,12 @@ impl Live {
             "model_refusal_no_fallback" => scribe.notice(warning(fields, Level::Warning)),
             "informational" | "notification" | "local_command_output" => scribe.notice(informational(fields)),
             "commands_changed" => commands_changed(fields, scribe),
-            "thinking_tokens" => scribe.notice(heartbeat("thinking_tokens")),
+            "thinking_tokens" | "ui_invalidate" => scribe.notice(heartbeat(&subtype)),
+            "session_title_changed" => {
+                scribe.info(Info { title: fields.filled("title"), ..Info::default() });
+                scribe
+                    .otherwise(Notice::new(Topic::Status).with_name("session_title_changed").with_level(Level::Debug));
+            }
             "files_persisted" => scribe.notice(Notice::new(Topic::Snapshot).with_name("files_persisted")),
             other if other.starts_with("plugin_") || other.starts_with("elicitation") => {
                 scribe.notice(Notice::new(Topic::Control).with_name(other));
@@ -42,6 +48,12 @@ impl Live {
 
     /// `init` begins every turn; only what changed since the last is worth telling.
     fn init(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        if let Some(session) =
+            fields.filled("session_id").filter(|id| scribe.session().is_some_and(|known| **known != **id))
+        {
+            // After `/clear` the session goes on as another one of Claude's.
+            scribe.moved(&session);
+        }
         if let Some(mode) = fields.str("permissionMode") {
             scribe.config(|config| config.approval_mode = config.approval_mode.or(approval(&mode)));
         }
@@ -62,6 +74,7 @@ impl Live {
             ..Info::default()
         });
         self.ensure_turn(scribe);
+        self.turn_has_init();
         scribe.otherwise(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
     }
 

@@ -4,32 +4,52 @@ use std::collections::VecDeque;
 
 use switchboard_event::{Details, Id, Level, Notice, Topic};
 
-use super::live::Live;
+use super::live::{Live, heartbeat};
 use crate::{Object, Scribe};
 
 /// How many tasks are remembered. A process that started more has long been done with the oldest.
 const REMEMBERED: usize = 256;
 
-/// Which task belongs to which tool call.
+/// Which task belongs to which tool call, and which ones run.
 #[derive(Default)]
-pub struct Tasks(VecDeque<(Id, Id)>);
+pub struct Tasks {
+    calls: VecDeque<(Id, Id)>,
+    running: VecDeque<Id>,
+}
 
 impl Tasks {
     fn learn(&mut self, task: &str, call: &str) {
-        if self.0.len() == REMEMBERED {
-            self.0.pop_front();
+        if self.calls.len() == REMEMBERED {
+            self.calls.pop_front();
         }
-        self.0.push_back((Id::from(task), Id::from(call)));
+        self.calls.push_back((Id::from(task), Id::from(call)));
+    }
+
+    fn started(&mut self, task: &str) {
+        self.ended(task);
+        if self.running.len() == REMEMBERED {
+            self.running.pop_front();
+        }
+        self.running.push_back(Id::from(task));
+    }
+
+    fn ended(&mut self, task: &str) {
+        self.running.retain(|known| **known != *task);
+    }
+
+    /// Something runs beside the conversation.
+    pub fn is_any_running(&self) -> bool {
+        !self.running.is_empty()
     }
 
     /// The task of a tool call.
     pub fn of_call(&self, call: &str) -> Option<Id> {
-        self.0.iter().rev().find(|(_, c)| *c == *call).map(|(task, _)| task.clone())
+        self.calls.iter().rev().find(|(_, c)| *c == *call).map(|(task, _)| task.clone())
     }
 
     /// The tool call of a task.
     pub fn call_of(&self, task: &str) -> Option<Id> {
-        self.0.iter().rev().find(|(t, _)| *t == *task).map(|(_, call)| call.clone())
+        self.calls.iter().rev().find(|(t, _)| *t == *task).map(|(_, call)| call.clone())
     }
 }
 
@@ -41,6 +61,7 @@ impl Live {
         let notice = Notice::new(Topic::Task).with_name(task.clone());
         match subtype {
             "task_started" => {
+                self.tasks.started(&task);
                 self.task_started(&task, call.as_ref(), fields, scribe);
                 let text = fields.string("description").unwrap_or_default();
                 scribe.notice_about(call, notice.with_status("started").with_text(text));
@@ -55,10 +76,25 @@ impl Live {
             }
             "task_updated" => {
                 let status = fields.object("patch").string("status").unwrap_or_else(|| "running".to_owned());
+                if matches!(status.as_str(), "completed" | "failed" | "killed" | "stopped") {
+                    self.tasks.ended(&task);
+                }
                 scribe.notice_about(call, notice.with_status(status));
             }
-            _ => self.task_ended(call, notice, fields, scribe),
+            _ => {
+                self.tasks.ended(&task);
+                self.task_ended(call, notice, fields, scribe);
+            }
         }
+    }
+
+    /// `background_tasks_changed`: all that run now.
+    pub(super) fn background_tasks(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let running: Vec<_> =
+            fields.array("tasks").into_iter().filter_map(|task| task.object().filled("task_id")).collect();
+        self.tasks.running.clear();
+        running.iter().for_each(|task| self.tasks.started(task));
+        scribe.notice(heartbeat("background_tasks_changed"));
     }
 
     fn task_started(&mut self, task: &str, call: Option<&Id>, fields: &Object<'_>, scribe: &mut Scribe) {

@@ -25,6 +25,11 @@ pub struct Books {
     /// What the process had used and spent so far: these figures of Claude's run on.
     used: Vec<(String, Usage)>,
     spent: f64,
+    /// The next turn has begun although this one has not ended: its replies count there.
+    is_overlapped: bool,
+    early_replies: Vec<Usage>,
+    /// What the end of the last turn reported beyond its own figures: it belongs to the turn that overlapped it.
+    carried: Vec<Usage>,
     /// What the turn was asked.
     pub prompt: Option<String>,
 }
@@ -34,6 +39,18 @@ impl Books {
     pub fn begin(&mut self, prompt: Option<String>) {
         (self.counted, self.placeholder) = (Vec::new(), None);
         self.prompt = prompt;
+    }
+
+    /// Counts the replies that came before their turn could begin.
+    pub fn count_early_replies(&mut self, scribe: &mut Scribe) {
+        for usage in std::mem::take(&mut self.early_replies) {
+            self.count(usage, scribe);
+        }
+    }
+
+    /// Replies from here on belong to the next turn.
+    pub fn overlap(&mut self) {
+        self.is_overlapped = true;
     }
 
     /// A reply began, and only its input is known.
@@ -49,7 +66,14 @@ impl Books {
         if usage.key.as_ref().is_some_and(|key| !self.seen.insert(key)) {
             return;
         }
-        entry(&mut self.counted, usage.model.as_deref().unwrap_or_default()).add(&usage);
+        match self.is_overlapped {
+            true => self.early_replies.push(usage),
+            false => self.count(usage, scribe),
+        }
+    }
+
+    fn count(&mut self, usage: Usage, scribe: &mut Scribe) {
+        entry(&mut self.counted, plain(usage.model.as_deref().unwrap_or_default())).add(&usage);
         scribe.usage(usage);
     }
 
@@ -58,22 +82,42 @@ impl Books {
         if let Some(usage) = self.placeholder.take().filter(|_| scribe.in_turn()) {
             scribe.usage(usage);
         }
+        self.begin(None);
+        self.count_early_replies(scribe);
+        let carried = std::mem::take(&mut self.carried);
+        for usage in self.uncounted(carried).into_iter().filter(|usage| !usage.is_zero()) {
+            scribe.usage(Usage { key: None, scope: Scope::Turn, ..usage });
+        }
     }
 
-    /// Counts what is left of a turn. `modelUsage` has everything, subagents and side calls included, but runs on
-    /// for the whole process; `usage` has the main conversation of this turn alone.
+    /// The conversation was cleared, and Claude's running totals begin anew.
+    pub fn reset_totals(&mut self) {
+        (self.used, self.spent) = (Vec::new(), 0.0);
+    }
+
+    /// Counts what is left of a turn. The figures by model have everything, subagents and side calls included; `usage`
+    /// has the main conversation of this turn alone.
     fn turn(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
         let main = usage(&fields.object("usage"));
-        let models = fields.object("modelUsage");
-        let mut rest: Vec<_> = models.iter().map(|(model, figures)| self.rest(model, &figures.object())).collect();
-        if models.is_empty() {
+        if fields.f64("total_cost_usd").is_some_and(|total| total < self.spent) {
+            self.reset_totals();
+        }
+        let used = self.used_since_last_result(fields);
+        let mut rest = self.uncounted(used);
+        if fields.object("modelUsage").is_empty() && rest.is_empty() {
             rest.push(main.minus(&self.total()));
         }
         if let Some(first) = rest.first_mut() {
-            // Only the turn's own figures say how long the cache is kept, and what was reasoning.
-            let hour = main.cache_write_1h.saturating_sub(self.total().cache_write_1h).min(first.cache_write_5m);
-            (first.cache_write_5m, first.cache_write_1h) = (first.cache_write_5m - hour, hour);
-            first.reasoning = main.reasoning.saturating_sub(self.total().reasoning).min(first.output);
+            // Before 2.1.326 only the turn's own figures say how long the cache is kept, and what was reasoning.
+            let hour = main.cache_write_1h.saturating_sub(self.total().cache_write_1h);
+            let hour = hour.saturating_sub(first.cache_write_1h).min(first.cache_write_5m);
+            first.cache_write_5m -= hour;
+            first.cache_write_1h += hour;
+            let reasoning = main.reasoning.saturating_sub(self.total().reasoning);
+            first.reasoning = first.reasoning.max(reasoning).min(first.output);
+        }
+        if std::mem::take(&mut self.is_overlapped) {
+            self.carried = split_beyond(&mut rest, main.minus(&self.total()));
         }
         rest.retain(|usage| !usage.is_zero());
         // A reply that was interrupted is in no figures but its own.
@@ -86,21 +130,37 @@ impl Books {
         rest.into_iter().for_each(|usage| scribe.report(Usage { key: None, scope: Scope::Turn, ..usage }));
     }
 
-    /// What one model used in this turn beyond the replies that were counted.
-    fn rest(&mut self, model: &str, figures: &Object<'_>) -> Usage {
-        let now = Usage {
-            model: Some(model.to_owned()),
-            input: figures.count("inputTokens"),
-            output: figures.count("outputTokens"),
-            cache_read: figures.count("cacheReadInputTokens"),
-            cache_write_5m: figures.count("cacheCreationInputTokens"),
-            reasoning_in_output: true,
-            ..Usage::default()
+    /// What each model used since the last turn ended. `modelUsage` is a running total: of the process up to 2.1.197,
+    /// of the saved session in 2.1.326, which therefore also gives the difference.
+    fn used_since_last_result(&mut self, fields: &Object<'_>) -> Vec<Usage> {
+        let mut used = std::mem::take(&mut self.carried);
+        for (model, figures) in fields.object("modelUsage").iter() {
+            let now = model_usage(model, &figures.object());
+            let before = std::mem::replace(entry(&mut self.used, model), now.clone());
+            if fields.get(SINCE_LAST_RESULT).is_none() {
+                add_for_model(&mut used, now.minus(&before));
+            }
+        }
+        for (model, figures) in fields.object(SINCE_LAST_RESULT).iter() {
+            add_for_model(&mut used, model_usage(model, &figures.object()));
+        }
+        used
+    }
+
+    /// What remains of these figures beyond the replies of this turn that were counted.
+    fn uncounted(&self, used: Vec<Usage>) -> Vec<Usage> {
+        let mut counted = self.counted.clone();
+        let remains = |now: Usage| {
+            let replies = entry(&mut counted, plain(now.model.as_deref().unwrap_or_default()));
+            if now.cache_write_1h == 0 {
+                // Before 2.1.326 the figures by model do not say how long the cache is kept.
+                (replies.cache_write_5m, replies.cache_write_1h) = (replies.cache_write(), 0);
+            }
+            let rest = now.minus(replies);
+            *replies = replies.minus(&now);
+            rest
         };
-        let before = std::mem::replace(entry(&mut self.used, model), now.clone());
-        let mut counted = entry(&mut self.counted, model).clone();
-        (counted.cache_write_5m, counted.cache_write_1h) = (counted.cache_write(), 0);
-        now.minus(&before).minus(&counted)
+        used.into_iter().map(remains).collect()
     }
 
     fn total(&self) -> Usage {
@@ -109,13 +169,53 @@ impl Books {
         total
     }
 
-    fn cost(&mut self, total: Option<f64>) -> Option<f64> {
-        let total = total?;
-        // Differences of running sums have a tail of digits that mean nothing.
-        let cost = ((total - self.spent).max(0.0) * 1e9).round() / 1e9;
-        self.spent = total;
-        Some(cost)
+    fn cost(&mut self, fields: &Object<'_>) -> Option<f64> {
+        let total = fields.f64("total_cost_usd")?;
+        let before = std::mem::replace(&mut self.spent, total);
+        let cost: f64 = match fields.get(SINCE_LAST_RESULT) {
+            Some(models) => models.object().iter().filter_map(|(_, figures)| figures.object().f64("costUSD")).sum(),
+            None => total - before,
+        };
+        // Sums and differences of such figures have a tail of digits that mean nothing.
+        Some((cost.max(0.0) * 1e9).round() / 1e9)
     }
+}
+
+/// Where 2.1.326 says what each model used in this turn.
+const SINCE_LAST_RESULT: &str = "model_usage_since_last_result";
+
+/// The figures of a model, in the words of Claude Code.
+pub fn model_usage(model: &str, figures: &Object<'_>) -> Usage {
+    let hour = figures.count("cacheCreationEphemeral1hInputTokens");
+    Usage {
+        model: Some(model.to_owned()),
+        input: figures.count("inputTokens"),
+        output: figures.count("outputTokens"),
+        cache_read: figures.count("cacheReadInputTokens"),
+        cache_write_5m: figures.count("cacheCreationInputTokens").saturating_sub(hour),
+        cache_write_1h: hour,
+        reasoning: figures.count("thinkingTokens"),
+        reasoning_in_output: true,
+        ..Usage::default()
+    }
+}
+
+fn add_for_model(list: &mut Vec<Usage>, usage: Usage) {
+    match list.iter_mut().find(|known| known.model == usage.model) {
+        Some(known) => known.add(&usage),
+        None => list.push(usage),
+    }
+}
+
+/// Takes out of `list` what is beyond `own`.
+fn split_beyond(list: &mut [Usage], mut own: Usage) -> Vec<Usage> {
+    let split = |usage: &mut Usage| {
+        let beyond = usage.minus(&own);
+        *usage = usage.minus(&beyond);
+        own = own.minus(usage);
+        beyond
+    };
+    list.iter_mut().map(split).filter(|beyond| !beyond.is_zero()).collect()
 }
 
 /// The replies that were counted.
@@ -148,14 +248,18 @@ impl Seen {
 /// How many models a session may use before the oldest is forgotten.
 const MODELS: usize = 64;
 
-/// The figures of a model. `claude-x[1m]` is `claude-x` with a larger context.
+/// The model that replies name: `claude-x[1m]` is `claude-x` with a larger context.
+pub fn plain(model: &str) -> &str {
+    model.split('[').next().unwrap_or_default()
+}
+
+/// The figures of a model.
 fn entry<'a>(list: &'a mut Vec<(String, Usage)>, model: &str) -> &'a mut Usage {
-    let plain = model.split('[').next().unwrap_or_default();
-    let index = list.iter().position(|(known, _)| known == plain).unwrap_or_else(|| {
+    let index = list.iter().position(|(known, _)| known == model).unwrap_or_else(|| {
         if list.len() == MODELS {
             list.remove(0);
         }
-        list.push((plain.to_owned(), Usage::default()));
+        list.push((model.to_owned(), Usage::default()));
         list.len() - 1
     });
     &mut list[index].1
@@ -168,6 +272,7 @@ impl Live {
         let (status, stop, error) = self.outcome(fields, scribe.is_interrupted());
         self.local_answer(fields, status, scribe);
         close_server_tools(status, scribe);
+        self.supersede_abandoned(scribe);
         self.books.turn(fields, scribe);
         scribe.turn_completed(TurnCompleted {
             status,
@@ -175,11 +280,13 @@ impl Live {
             error,
             duration_ms: fields.u64("duration_ms"),
             steps: fields.u64("num_turns"),
-            cost_usd: self.books.cost(fields.f64("total_cost_usd")),
+            cost_usd: self.books.cost(fields),
             denied: fields.array("permission_denials").into_iter().map(denied).collect(),
             result: fields.raw("structured_output").map(|raw| raw.get().to_owned()),
         });
         (self.fault, self.failed_status) = (None, None);
+        // A turn that began before this one ended is about work in the background.
+        self.woken |= self.overlap.is_some();
     }
 
     /// Claude's own words for how a turn ended are misleading: an API error is a `success` with `is_error`, and an
@@ -207,9 +314,9 @@ impl Live {
         (TurnStatus::Failed, stop, Some(fault))
     }
 
-    /// Some commands answer in the result alone.
+    /// Some commands answer in the result alone. Others repeat what was said.
     fn local_answer(&mut self, fields: &Object<'_>, status: TurnStatus, scribe: &mut Scribe) {
-        let answer = fields.filled("result").filter(|_| status == TurnStatus::Completed && !self.said);
+        let answer = fields.filled("result").filter(|_| status == TurnStatus::Completed && !self.has_said());
         if let Some(answer) = answer {
             let id = self.make_up("result", scribe);
             scribe.item_completed(&id, Item::new(AgentMessage::text(answer)));

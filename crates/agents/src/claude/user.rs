@@ -1,9 +1,12 @@
 //! `user`: what Claude was told, and, under the same name, what its tools gave back.
 
-use switchboard_event::{Content, ContentType, Details, Id, Item, Notice, Origin, Topic, TurnStarted, UserMessage};
+use switchboard_event::{
+    Content, ContentType, Details, FileChange, Id, Item, Notice, Origin, Topic, TurnStarted, UserMessage,
+};
 
 use super::{
     assistant::piece,
+    errors,
     live::{Live, written},
     results,
     stream::blocks,
@@ -43,7 +46,7 @@ impl Live {
             self.waiting.results();
         }
         for block in &results {
-            self.tool_result(block, fields.get("tool_use_result"), scribe);
+            self.tool_result(block, fields, scribe);
         }
         if results.is_empty() {
             self.user_text(fields, sub, scribe);
@@ -74,25 +77,32 @@ impl Live {
             || scribe.start().prompt.as_deref() == Some(text)
     }
 
-    fn tool_result(&mut self, block: &Object<'_>, structured: Option<Json<'_>>, scribe: &mut Scribe) {
+    fn tool_result(&mut self, block: &Object<'_>, fields: &Object<'_>, scribe: &mut Scribe) {
         let id = block.str("tool_use_id").unwrap_or_default();
-        let denied = self.asks.was_denied(&id);
+        let structured = fields.get("tool_use_result");
+        let refused = errors::is_refused(fields, &id).or(self.asks.was_denied(&id).then_some(true));
         let Some(item) = scribe.item(&id).cloned() else {
             return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
         };
-        let mut item = results::of_tool(item, block, structured, denied, scribe);
+        let mut item = results::of_tool(item, block, structured, refused, scribe);
+        let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
         if let Details::Plan(plan) = &mut item.details {
             let call = item.call.as_deref();
             self.todos.learn(call, structured, plan);
         }
-        scribe.item_completed(&Id::from(id), item);
+        let id = Id::from(id);
+        scribe.item_completed(&id, item);
+        if is_command {
+            complete_changed_files(&id, reply, structured, scribe);
+        }
     }
 
     /// Begins a turn.
     pub(super) fn begin_turn(&mut self, origin: Origin, prompt: Option<String>, scribe: &mut Scribe) {
         self.books.begin(prompt.clone());
-        (self.fault, self.said, self.woken) = (None, false, false);
+        self.forget_turn();
         scribe.turn_started(TurnStarted { origin, prompt, agent_turn: None });
+        self.books.count_early_replies(scribe);
     }
 
     /// Begins a turn if none is open: Claude works, and did not say why.
@@ -103,9 +113,20 @@ impl Live {
         if let Some(prompt) = self.waiting.next() {
             return self.begin_turn(Origin::Prompt, Some(prompt), scribe);
         }
-        let origin = if self.woken { Origin::Background } else { Origin::Prompt };
+        // A task that only reports, such as a monitor's, begins turns as one that ends does.
+        let is_background = self.woken || scribe.turns() > 0 && self.tasks.is_any_running();
+        let origin = if is_background { Origin::Background } else { Origin::Prompt };
         let prompt = scribe.start().prompt.clone().filter(|_| scribe.turns() == 0);
         self.begin_turn(origin, prompt, scribe);
+    }
+}
+
+/// The files that a command changed are an item of their own, below none: the command is what was called.
+pub fn complete_changed_files(call: &Id, reply: Option<Id>, structured: Option<Json<'_>>, scribe: &mut Scribe) {
+    let changes = results::changed_by_command(structured, scribe);
+    if !changes.is_empty() {
+        let change = Item::new(FileChange { changes, output: None });
+        scribe.item_completed(&Id::from(format!("{call}.files")), Item { reply, ..change });
     }
 }
 

@@ -79,6 +79,9 @@ pub struct Spent {
     pub cost_usd: Option<f64>,
     /// The tools that the reply called, as far as this record says.
     pub tools: Vec<Called>,
+    /// No reply, but all that the session has used of the model so far: what its replies do not come to is missing in
+    /// the log. Sessions whose totals have one key go on from the same one.
+    pub is_total: bool,
 }
 
 impl Spent {

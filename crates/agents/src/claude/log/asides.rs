@@ -3,7 +3,7 @@
 
 use switchboard_event::{Fault, Id, Info, Item, Level, Notice, Origin, Topic, UserMessage};
 
-use super::{super::user, read::Log, threads::Thread, words};
+use super::{super::user, figures, read::Log, threads::Thread, words};
 use crate::{Json, Object, Scribe};
 
 impl Log {
@@ -154,6 +154,15 @@ impl Log {
             "pr-link" => {
                 let text = fields.filled("prUrl").or_else(|| fields.filled("url"));
                 scribe.notice(Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
+            }
+            "file-history-delta" => {
+                let text = fields.filled("trackingPath");
+                scribe.notice(Notice { text, ..Notice::new(Topic::Snapshot).with_name(kind) });
+            }
+            "cost-state" => scribe.usage(figures::running_total(fields)),
+            // What went to the model, as it went: the conversation has it already.
+            "api-request" | "api-request-blob" | "api-request-shape" | "atis-latch" | "tools-used" => {
+                scribe.notice(Notice::new(Topic::Control).with_name(kind).with_level(Level::Debug));
             }
             "last-prompt" | "mode" | "agent-name" | "agent-setting" | "tag" | "worktree-state" => {
                 scribe.notice(Notice::new(Topic::Status).with_name(kind));

@@ -49,3 +49,18 @@ pub fn usage(message: &Object<'_>) -> Option<Usage> {
 pub fn total(usage: &Usage) -> u64 {
     usage.all_input().saturating_add(usage.output)
 }
+
+/// What each model used in a session so far, subagents and side calls included: `modelUsage` of a `cost-state`.
+pub fn totals(models: &Object<'_>) -> Vec<(String, Usage)> {
+    let total = |(model, figures): (&str, Json<'_>)| {
+        (turn::plain(model).to_owned(), turn::model_usage(model, &figures.object()))
+    };
+    models.iter().map(total).collect()
+}
+
+/// A `cost-state` of 2.1.326 as one figure. A fork goes on from the figures of what it was forked from.
+pub fn running_total(fields: &Object<'_>) -> Usage {
+    let mut total = Usage { cumulative: true, reasoning_in_output: true, ..Usage::default() };
+    totals(&fields.object("modelUsage")).iter().for_each(|(_, usage)| total.add(usage));
+    Usage { cost_usd: fields.f64("totalCostUSD"), ..total }
+}

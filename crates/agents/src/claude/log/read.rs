@@ -28,6 +28,8 @@ pub struct Log {
     pub(super) blocks: Option<(Id, u32)>,
     /// Why the last reply of the turn stopped.
     pub(super) stop: Option<Stop>,
+    /// This version says why replies stop.
+    pub(super) tells_stop: bool,
     /// The error that stands in place of an answer.
     pub(super) fault: Option<Fault>,
     /// What began the turn.

@@ -36,7 +36,15 @@ impl Log {
             (self.last_reply, self.steps) = (reply.clone(), self.steps + 1);
         }
         // A subagent's answer is the end of a log that is the subagent's alone.
-        self.stop = message.str("stop_reason").and_then(|reason| stop(&reason));
+        self.stop = match message.str("stop_reason") {
+            Some(reason) => {
+                self.tells_stop = true;
+                stop(&reason)
+            }
+            // Up to 2.1.29 no reply says why it stopped. One that calls no tool is the last of its turn.
+            None if self.tells_stop || fields.is_true("isAbortedMidStream") => None,
+            None => is_text_last(&message).then_some(Stop::EndTurn),
+        };
         for block in blocks(message.get("content")) {
             self.block(reply.as_ref(), block, scribe);
         }
@@ -144,8 +152,18 @@ impl Log {
             }
             _ => item.duration_ms = fields.u64("durationMs"),
         }
+        let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
         scribe.item_completed(id, item);
+        if is_command {
+            user::complete_changed_files(id, reply, structured, scribe);
+        }
     }
+}
+
+/// The message ends with what Claude says.
+fn is_text_last(message: &Object<'_>) -> bool {
+    let is_text = |block: &Json<'_>| block.object().is("type", "text");
+    message.str("content").is_some() || blocks(message.get("content")).last().is_some_and(is_text)
 }
 
 /// Why a reply stopped. One that calls a tool, or does not say, is not the last of the turn.
@@ -164,7 +182,8 @@ fn fault(error: &str, text: &str, fields: &Object<'_>) -> Fault {
         let message = format!("the usage limit is reached until {}", until(reset));
         return Fault::new(ErrorCode::RateLimit, message).with_info(reset);
     }
-    let fault = errors::of_reply(error, text);
+    let cause = fields.str("apiError").unwrap_or_default();
+    let fault = errors::of_reply(error, &cause, text);
     match (fault.code, status) {
         (ErrorCode::ApiError, Some(status)) => {
             Fault { code: ErrorCode::from_http_status(status), ..fault }.with_status(Some(status))

@@ -12,6 +12,10 @@ use crate::{Called, Depth, Finds, Json, LogFile, Skim, Spent, logs::wrong_figure
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static ASSISTANT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"assistant\""));
 
+/// A record with totals names its kind first.
+static COST_STATE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost-state\""));
+const TOTAL_PREFIX: usize = 64;
+
 /// A record that is so much older than the first of its file was written for another session, and copied.
 const COPIED: i64 = 1_000_000;
 
@@ -24,6 +28,8 @@ pub struct Glance {
     pub(super) is_sub: bool,
     /// When the file began, and what was last.
     began: Option<Timestamp>,
+    /// When the last reply came.
+    replied: Option<Timestamp>,
     pub(super) last: Option<Timestamp>,
     /// How good the title is that was told.
     pub(super) title: u8,
@@ -64,7 +70,10 @@ pub struct Fields<'a> {
     pub is_summary: bool,
     pub is_sidechain: bool,
     pub is_error: bool,
+    totals: Option<Json<'a>>,
+    started: Option<Json<'a>>,
     forked: bool,
+    asked_in: Option<Json<'a>>,
     uuid: Option<Json<'a>>,
     request: Option<Json<'a>>,
     session: Option<Json<'a>>,
@@ -107,6 +116,9 @@ impl<'a> Fields<'a> {
             "isSidechain" => return self.is_sidechain |= walk.value() == "true",
             "isApiErrorMessage" => return self.is_error |= walk.value() == "true",
             "forkedFrom" => return self.forked |= walk.value() != "null",
+            "modelUsage" => &mut self.totals,
+            "startTime" => &mut self.started,
+            "requestSessionId" => &mut self.asked_in,
             "uuid" => &mut self.uuid,
             "requestId" => &mut self.request,
             "sessionId" => &mut self.session,
@@ -186,10 +198,11 @@ impl Glance {
     pub fn new(file: &LogFile, saved: Option<&[u8]>) -> Self {
         let mut it = Self { file: file.session.clone(), is_sub: subagent(file).is_some(), ..Self::default() };
         if let Some((began, rest)) = saved.and_then(|saved| saved.split_first_chunk())
-            && let Some((last, [title])) = rest.split_first_chunk()
+            && let Some((last, [title, replied @ ..])) = rest.split_first_chunk()
         {
             let time = |bytes: &[u8; 8]| Timestamp::from_micros(i64::from_le_bytes(*bytes));
             (it.began, it.last, it.title) = (time(began), time(last), *title);
+            it.replied = replied.first_chunk().and_then(time);
         }
         it
     }
@@ -203,6 +216,7 @@ impl Glance {
         match kind.as_deref() {
             Some("assistant") => self.reply(fields, depth, found),
             Some("progress") => self.progress(fields, depth, found),
+            Some("cost-state") => self.total(fields, found),
             Some(kind) => self.words(kind, fields, depth, found),
             None => found.trouble = Some("a record has no type".to_owned()),
         }
@@ -261,6 +275,7 @@ impl Glance {
         let model = message.model.and_then(Json::str);
         let is_synthetic = model.as_deref() == Some("<synthetic>");
         if !is_synthetic {
+            self.replied = self.last;
             let usage = self.figures(fields, message, found);
             if let Some(usage) = usage {
                 self.spend(fields, message, &usage, found);
@@ -326,7 +341,29 @@ impl Glance {
             reasoning: usage.reasoning,
             cost_usd: None,
             tools,
+            is_total: false,
         });
+    }
+
+    /// `cost-state`. A fork goes on with the totals and the start of what it was forked from: the start tells which
+    /// sessions share what no reply has.
+    fn total(&self, fields: &Fields<'_>, found: &mut Finds) {
+        let started = fields.started.map_or("", |started| started.text());
+        for (model, usage) in fields.totals.map(|totals| figures::totals(&totals.object())).unwrap_or_default() {
+            found.spent.push(Spent {
+                key: figures::key(&format!("total:{started}:{model}")),
+                at: self.replied.or(self.began),
+                model: Some(model),
+                input: usage.input,
+                output: usage.output,
+                cache_read: usage.cache_read,
+                cache_write: usage.cache_write_5m,
+                cache_write_1h: usage.cache_write_1h,
+                reasoning: usage.reasoning,
+                is_total: true,
+                ..Spent::default()
+            });
+        }
     }
 
     /// The record was written for another session: it says so, or is older than the file.
@@ -338,14 +375,18 @@ impl Glance {
             (Some(began), Some(at)) => began.as_micros().saturating_sub(at.as_micros()) > COPIED,
             _ => false,
         };
-        fields.forked || of_another || older
+        let asked_in = fields.asked_in.and_then(Json::str);
+        let asked_elsewhere = asked_in.is_some() && session.is_some() && asked_in != session;
+        fields.forked || asked_elsewhere || of_another || older
     }
 }
 
 impl Skim for Glance {
     fn counts(&self, record: &[u8]) -> bool {
         // The first record says when the file began, and so what was copied into it.
-        self.began.is_none() || USAGE.find(record).is_some() && ASSISTANT.find(record).is_some()
+        self.began.is_none()
+            || USAGE.find(record).is_some() && ASSISTANT.find(record).is_some()
+            || record.get(..TOTAL_PREFIX).is_some_and(|start| COST_STATE.find(start).is_some())
     }
 
     fn record(&mut self, record: &str, depth: Depth, found: &mut Finds) {
@@ -361,7 +402,7 @@ impl Skim for Glance {
 
     fn save(&self) -> Vec<u8> {
         let time = |at: Option<Timestamp>| at.map_or(i64::MIN, Timestamp::as_micros).to_le_bytes();
-        [&time(self.began)[..], &time(self.last)[..], &[self.title][..]].concat()
+        [&time(self.began)[..], &time(self.last)[..], &[self.title][..], &time(self.replied)[..]].concat()
     }
 }
 

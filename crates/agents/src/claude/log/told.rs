@@ -1,9 +1,10 @@
 //! `user`: what Claude was told, and, under the same name, what its tools gave back.
 
-use switchboard_event::{Content, Id, Item, Notice, Origin, Topic, UserMessage};
+use serde::Serialize;
+use switchboard_event::{Content, Id, Item, Notice, Origin, Topic, UserMessage, raw};
 
 use super::{
-    super::{results, stream::blocks, user},
+    super::{errors, results, stream::blocks, user},
     read::Log,
     threads::Thread,
     words::{self, Words},
@@ -22,27 +23,47 @@ impl Log {
         match results.as_slice() {
             [] if fields.has("toolUseResult") => {
                 self.place(fields, thread, scribe);
-                scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
+                self.bare_result(fields, scribe);
             }
             [] => self.said(fields, thread, scribe),
             results => {
                 self.place(fields, thread, scribe);
                 // Beside several results, nobody knows whose the structured one is.
                 let structured = fields.get("toolUseResult").filter(|_| results.len() == 1);
-                results.iter().for_each(|block| self.result(block, structured, scribe));
+                results.iter().for_each(|block| self.result(block, structured, fields, scribe));
                 self.beside(&blocks, scribe);
             }
         }
     }
 
-    fn result(&mut self, block: &Object<'_>, structured: Option<Json<'_>>, scribe: &mut Scribe) {
+    /// A result that is in `toolUseResult` alone. Its call is the one that is named, else the only one that waits.
+    fn bare_result(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+        let structured = fields.get("toolUseResult");
+        let named = ["sourceToolUseID", "toolUseID", "tool_use_id"].iter().find_map(|key| fields.filled(key));
+        let waits = |id: &Id| scribe.item(id).is_some_and(|item| item.call.is_some());
+        let waiting: Vec<_> = scribe.open_items(None).into_iter().filter(waits).collect();
+        let id = named.map(Id::from).or_else(|| (waiting.len() == 1).then(|| waiting[0].clone()));
+        let known = id.and_then(|id| Some((scribe.item(&id).cloned()?, id)));
+        let said = Some(user::text_of(&user::said(fields))).filter(|text| !text.is_empty());
+        let text = said.or_else(|| structured.map(bare_text)).unwrap_or_default();
+        let Some((item, id)) = known else {
+            return scribe.notice(Notice::new(Topic::Late).with_name("tool_result").with_text(text));
+        };
+        let is_error = structured.is_some_and(|result| result.str().is_some_and(|text| text.starts_with("Error")));
+        let block = raw(&BareResult { content: &text, is_error });
+        let item =
+            results::of_tool(item, &Json::of(&block).object(), structured, errors::is_refused(fields, &id), scribe);
+        self.answered(&id, structured, item, scribe);
+    }
+
+    fn result(&mut self, block: &Object<'_>, structured: Option<Json<'_>>, fields: &Object<'_>, scribe: &mut Scribe) {
         let id = Id::from(block.string("tool_use_id").unwrap_or_default());
         let Some(item) = scribe.item(&id).cloned() else {
             // The call is in another log, or in a part that was cut off.
             let text = user::text_of(&user::contents(block.get("content")));
             return scribe.notice_about(Some(id), Notice::new(Topic::Late).with_name("tool_result").with_text(text));
         };
-        let item = results::of_tool(item, block, structured, false, scribe);
+        let item = results::of_tool(item, block, structured, errors::is_refused(fields, &id), scribe);
         self.answered(&id, structured, item, scribe);
     }
 
@@ -104,6 +125,21 @@ impl Log {
         let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("message", scribe));
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic, queued: false }));
     }
+}
+
+/// A result as a block has it.
+#[derive(Serialize)]
+struct BareResult<'a> {
+    content: &'a str,
+    is_error: bool,
+}
+
+/// The text of a result that has no block: what a command printed, what a file holds, else all of it.
+fn bare_text(result: Json<'_>) -> String {
+    let fields = result.object();
+    let text = ["stdout", "content", "text", "output"].iter().find_map(|key| fields.string(key));
+    let text = text.or_else(|| fields.object("file").string("content"));
+    text.or_else(|| result.str().map(Into::into)).unwrap_or_else(|| result.text().to_owned())
 }
 
 fn is_result(block: &Object<'_>) -> bool {

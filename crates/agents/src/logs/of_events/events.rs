@@ -106,6 +106,7 @@ impl Events {
             reasoning: usage.reasoning,
             cost_usd: usage.cost_usd,
             tools,
+            is_total: false,
         });
         self.counted.insert(name, key);
     }
