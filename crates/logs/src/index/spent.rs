@@ -43,6 +43,8 @@ pub struct Reply {
     pub cost_usd: Option<f64>,
     /// The calls: a hash of the id, and the tool.
     pub tools: Vec<(u32, u32)>,
+    /// It is the running total of a session, and no reply.
+    pub is_total: bool,
 }
 
 impl Reply {
@@ -97,6 +99,7 @@ impl Replies {
                 .iter()
                 .map(|call| (half(xxh3_64(call.id.as_bytes())), self.name(Some(&call.name))))
                 .collect(),
+            is_total: spent.is_total,
         };
         match self.known.get(&reply.key).and_then(|&at| self.replies.get_mut(at)) {
             Some(known) => known.unite(reply),
@@ -136,7 +139,8 @@ impl Replies {
             packed.signed(reply.at - time);
             time = reply.at;
             [reply.model, reply.cwd, reply.subagent].into_iter().for_each(|name| packed.number(name.into()));
-            packed.number(u64::from(reply.copied) | u64::from(reply.cost_usd.is_some()) << 1);
+            let flags = [reply.copied, reply.cost_usd.is_some(), reply.is_total];
+            packed.number((0..).zip(flags).map(|(bit, is_set)| u64::from(is_set) << bit).sum());
             reply.tokens.into_iter().for_each(|tokens| packed.number(tokens));
             if let Some(cost) = reply.cost_usd {
                 packed.raw(&cost.to_le_bytes());
@@ -199,7 +203,7 @@ impl<'a> Row<'a> {
             *name = u32::try_from(from.number()?).ok()?;
         }
         let flags = from.number()?;
-        reply.copied = flags & 1 == 1;
+        (reply.copied, reply.is_total) = (flags & 1 != 0, flags & 4 != 0);
         for count in &mut reply.tokens {
             *count = from.number()?;
         }

@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 use rusqlite::Connection;
 use switchboard_event::Timestamp;
 
-use super::{Library, matching::Matching};
+use super::{Library, matching::Matching, totals::Totals};
 use crate::{
     Entry, Filter, Ledger, LogsError, Name,
     index::{
@@ -94,6 +94,7 @@ struct Books<'a, F> {
     /// Replies that may lie in several logs, and where each is among them, by its key.
     shared: Vec<Shared>,
     known: HashMap<u128, usize, Quick>,
+    totals: Totals,
     matching: &'a Matching,
 }
 
@@ -128,6 +129,7 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
             each,
             shared: Vec::new(),
             known: HashMap::default(),
+            totals: Totals::default(),
             matching,
         }
     }
@@ -146,7 +148,10 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
             numbers.extend(replies.names.iter().map(|name| self.names.number(name, &mut self.ledger)));
             while replies.next(&mut reply).is_some() {
                 rename(&mut reply, &numbers);
-                if several.contains(&part(reply.key)) {
+                if reply.is_total {
+                    let session = self.session(rank);
+                    self.totals.add(rank, session, &reply);
+                } else if several.contains(&part(reply.key)) {
                     self.share(rank, &reply);
                 } else {
                     self.own(rank, &reply);
@@ -157,6 +162,9 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
             }
         }
         self.settle();
+        for (rank, missing) in std::mem::take(&mut self.totals).into_missing() {
+            self.tell(rank, &missing);
+        }
         Ok(Some(()))
     }
 
@@ -181,7 +189,13 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
         if let Some(owner) = self.owners.get_mut(rank as usize) {
             owner.went_on = Some(owner.went_on.map_or(reply.at, |first| first.min(reply.at)));
         }
+        let session = self.session(rank);
+        self.totals.cover(session, reply);
         self.tell(rank, reply);
+    }
+
+    fn session(&self, rank: u32) -> Name {
+        self.owners.get(rank as usize).map(|owner| owner.session).unwrap_or_default()
     }
 
     /// A reply that another log may have, too.
@@ -212,6 +226,10 @@ impl<'a, F: FnMut(&Ledger, &Entry)> Books<'a, F> {
             }
         }
         for Shared { mut reply, places } in shared.into_iter().filter(|shared| shared.places.len() > 1) {
+            let mut sessions: Vec<_> = places.iter().map(|place| self.session(place.rank)).collect();
+            sessions.sort_unstable();
+            sessions.dedup();
+            sessions.into_iter().for_each(|session| self.totals.cover(session, &reply));
             if let Some(first) = places.iter().min_by_key(|place| self.precedence(place)) {
                 (reply.cwd, reply.subagent) = (first.cwd, first.subagent);
                 self.tell(first.rank, &reply);

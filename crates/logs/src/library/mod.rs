@@ -10,6 +10,7 @@ mod search;
 mod sessions;
 mod snippet;
 mod terms;
+mod totals;
 mod transcript;
 mod troubles;
 mod written;

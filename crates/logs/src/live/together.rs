@@ -101,7 +101,31 @@ impl<'a> Session<'a> {
                 *known = spent;
             }
         }
-        Used::of(all.into_values(), prices)
+        let missing = self.missing(&all);
+        Used::of(all.into_values().filter(|spent| !spent.is_total).chain(&missing), prices)
+    }
+
+    /// What the totals of the session have beyond its replies. Those of a fork begin with what it was forked from, which is
+    /// not known here.
+    fn missing(&self, all: &HashMap<&str, &Spent>) -> Vec<Spent> {
+        let is_fork = self.logs().any(|log| log.tail.known().spent.values().any(|spent| spent.copied));
+        let totals = all.values().filter(|spent| spent.is_total && !is_fork);
+        let rest = |total: &Spent| {
+            let replies = || all.values().filter(|spent| !spent.is_total && spent.model == total.model);
+            let beyond = |of: fn(&Spent) -> u64| of(total).saturating_sub(replies().map(|spent| of(spent)).sum());
+            Spent {
+                at: total.at,
+                model: total.model.clone(),
+                input: beyond(|spent| spent.input),
+                output: beyond(|spent| spent.output),
+                cache_read: beyond(|spent| spent.cache_read),
+                cache_write: beyond(|spent| spent.cache_write),
+                cache_write_1h: beyond(|spent| spent.cache_write_1h),
+                reasoning: beyond(|spent| spent.reasoning),
+                ..Spent::default()
+            }
+        };
+        totals.map(|total| rest(total)).filter(|rest| rest.all() > 0).collect()
     }
 
     fn running(&self, (agent, machine, id): &Whose, now: Timestamp) -> Running {

@@ -14,4 +14,5 @@ mod growing;
 mod hostile;
 mod place;
 mod together;
+mod totals;
 mod truth;
