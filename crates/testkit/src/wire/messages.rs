@@ -45,6 +45,17 @@ impl Wire {
         self.rules.check(&values, answer).map_err(|broken| self.name(&broken))
     }
 
+    /// Checks that the messages tell as many tokens as the events.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn check_usage(&self, events: &[Event]) -> Result<(), Broken> {
+        let messages = self.project(events);
+        let values = messages.iter().map(|message| self.schema.read(message)).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|broken| self.name(&broken))?;
+        self.rules.check_usage(&values, events).map_err(|broken| self.name(&broken))
+    }
+
     /// A projection that is copied and saved after so many events, its copy, and what is restored from it, all go on as
     /// if nothing had happened. Events that were stored and read again give the same bytes.
     ///

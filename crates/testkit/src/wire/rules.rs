@@ -2,20 +2,28 @@
 //!
 //! ```json
 //! {"begins": PATTERN, "ends": PATTERN, "only_last": [PATTERN], "unique": "/id",
-//!  "pairs": [{"open": PATTERN, "close": PATTERN, "by": "/toolId", "may_stay_open": false}],
-//!  "answer": {"of": PATTERN, "at": "/content"}}
+//!  "pairs": [{"open": PATTERN, "close": PATTERN, "by": "/toolId", "may_stay_open": false, "may_close_unnamed": false}],
+//!  "answer": {"of": PATTERN, "at": "/content"},
+//!  "usage": {"of": PATTERN, "tokens": ["/in", "/cached", "/out"], "output": "/out", "latest_by": "/turn"}}
 //! ```
 //!
 //! All are optional, and unknown ones are refused: a rule that is misspelt would hold for ever.
 //! `begins` and `ends` fit exactly one message, the first and the last. What `only_last` fits is the last message
 //! or none. `unique` is different on every message. In a pair, `close` follows `open` with the same value at
-//! `by`, exactly once. The texts of `answer`, joined, are what the agent said.
+//! `by`, exactly once; what closes without such a value belongs to none, where it may. The texts of `answer`, joined, are
+//! what the agent said. The figures of `usage`, added up, are what was used; with `latest_by`, only the last message of
+//! each value there counts.
 
-use std::{collections::HashSet, fs, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::PathBuf,
+};
 
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
+use switchboard_event::{Body, Event};
 
 use super::pattern::Pattern;
 use crate::{
@@ -34,6 +42,7 @@ pub struct Rules {
     unique: Option<String>,
     pairs: Vec<Pair>,
     answer: Option<Text>,
+    usage: Option<UsageFigures>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -44,6 +53,18 @@ struct Pair {
     by: String,
     #[serde(default)]
     may_stay_open: bool,
+    #[serde(default)]
+    may_close_unnamed: bool,
+}
+
+/// Tokens in messages: which messages have them, and where.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UsageFigures {
+    of: Pattern,
+    tokens: Vec<String>,
+    output: Option<String>,
+    latest_by: Option<String>,
 }
 
 /// Text in messages: which messages have it, and where.
@@ -76,6 +97,24 @@ impl Rules {
             (Some(text), Answer::Text(want)) => text.check(messages, want),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the messages of one session tell what its events say was used.
+    pub(super) fn check_usage(&self, messages: &[Value], events: &[Event]) -> Result<(), Broken> {
+        let Some(figures) = &self.usage else { return Ok(()) };
+        let (mut tokens, mut output) = (0, 0);
+        for event in events {
+            if let Body::Usage(usage) = &event.body
+                && !usage.cumulative
+            {
+                tokens += usage.all_input() + usage.output;
+                output += usage.output;
+            }
+        }
+        let want = (tokens, figures.output.as_ref().map_or(0, |_| output));
+        let got = figures.add_up(messages);
+        must!(got == want, "messages tell what was used", "{got:?} tokens in all and out, not {want:?}");
+        Ok(())
     }
 
     fn check_ends(&self, messages: &[Value]) -> Result<(), Broken> {
@@ -121,13 +160,26 @@ impl Pair {
             if self.open.fits(message) {
                 must!(open.insert(key(message, &self.by)), "what begins ends before it begins again", "{message}");
             }
-            if self.close.fits(message) {
+            let is_unnamed = self.may_close_unnamed && key(message, &self.by) == "null";
+            if self.close.fits(message) && !is_unnamed {
                 let known = open.remove(&key(message, &self.by));
                 must!(known, "what ends has begun, and ends once", "{message}");
             }
         }
         must!(open.is_empty() || self.may_stay_open, "what begins ends", "open: {open:?}");
         Ok(())
+    }
+}
+
+impl UsageFigures {
+    fn add_up(&self, messages: &[Value]) -> (u64, u64) {
+        let mut latest = BTreeMap::new();
+        for (at, message) in messages.iter().enumerate().filter(|(_, message)| self.of.fits(message)) {
+            let by = self.latest_by.as_ref().map_or_else(|| at.to_string(), |pointer| key(message, pointer));
+            let figure = |pointer: &String| message.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+            latest.insert(by, (self.tokens.iter().map(figure).sum::<u64>(), self.output.as_ref().map_or(0, figure)));
+        }
+        latest.values().fold((0, 0), |(tokens, output), (all, out)| (tokens + all, output + out))
     }
 }
 

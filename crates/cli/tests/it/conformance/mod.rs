@@ -5,6 +5,7 @@ mod deep;
 mod garbage;
 mod logs;
 mod recorded;
+mod repetition;
 mod split;
 mod truncated;
 mod unknown;

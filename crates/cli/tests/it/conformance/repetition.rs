@@ -1,0 +1,69 @@
+//! What is said is said once, and what is used is told everywhere alike.
+
+use std::collections::HashSet;
+
+use switchboard_event::{Body, Details, Event, Id, Item, Status};
+use switchboard_testkit::{ledger::Broken, play::events};
+
+use super::Suite;
+
+#[test]
+fn no_text_is_said_twice() {
+    Suite::new().each("texts", |recording| repeated(&events(recording.source, &recording.bytes)).into_iter().collect());
+}
+
+#[test]
+fn every_dialect_tells_what_was_used() {
+    let suite = Suite::new();
+    suite.each("usage", |recording| {
+        let events = events(recording.source, &recording.bytes);
+        suite.checker.wires.iter().filter_map(|wire| wire.check_usage(&events).err()).collect()
+    });
+}
+
+/// A message that repeats another. A model may say the same in two replies, but nobody else says it for the model, one
+/// reply does not say it twice, and no message begins with all of the one right before it.
+fn repeated(events: &[Event]) -> Option<Broken> {
+    let mut said: Vec<(Option<&Id>, &str)> = Vec::new();
+    let mut before: HashSet<(Option<&Id>, Option<&Id>)> = HashSet::new();
+    let mut last = "";
+    for event in events {
+        if matches!(event.body, Body::TurnStarted(_)) {
+            last = "";
+        }
+        let Body::ItemCompleted(item) = &event.body else { continue };
+        let Some(text) = text_of(item).filter(|_| event.thread.is_none()) else {
+            if event.thread.is_none() && !matches!(item.details, Details::Reasoning(_)) {
+                last = "";
+            }
+            continue;
+        };
+        let broken = |rule| Some(Broken { rule, why: format!("{text:?} at {}", event.seq) });
+        let reply = item.reply.as_ref();
+        if !last.is_empty() && text.starts_with(last) {
+            return broken("a message does not begin with the one before it");
+        }
+        if reply.is_none() && said.iter().any(|(reply, known)| reply.is_some() && *known == text) {
+            return broken("what a reply said is not said again without it");
+        }
+        if reply.is_some() && said.iter().any(|known| *known == (reply, text)) {
+            return broken("a reply says a text once");
+        }
+        if !before.insert((reply, event.item.as_ref())) {
+            return broken("an item says its text once");
+        }
+        said.push((reply, text));
+        last = text;
+    }
+    None
+}
+
+/// What the agent says and does not take back.
+fn text_of(item: &Item) -> Option<&str> {
+    match &item.details {
+        Details::AgentMessage(message) if item.status != Status::Superseded && !message.text.is_empty() => {
+            Some(&message.text)
+        }
+        _ => None,
+    }
+}
