@@ -58,6 +58,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario::new("session stays for more prompts", continued::session),
     Scenario::new("session goes on after an interrupt", continued::interrupted).only(|cli| abilities(cli).interrupt),
     Scenario::new("session is continued and copied", continued::resumed).only(|cli| abilities(cli).resume),
+    Scenario::new("session is cleared", continued::cleared).only(|cli| cli.clears),
     Scenario::new("session of the program itself is listed and continued", listed::adopted)
         .only(|cli| abilities(cli).resume && LOGS.iter().any(|logs| logs.agent == cli.name)),
     Scenario::new("consumers of one session", consumers::together).only(|cli| abilities(cli).approvals),

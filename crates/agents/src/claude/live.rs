@@ -32,6 +32,8 @@ pub struct Live {
     said: bool,
     /// The turn has told about itself.
     has_init: bool,
+    /// A result was held back, as only a one-shot does it: no prompt can begin another turn.
+    pub(super) is_one_shot: bool,
     /// The next turn, if it began before this one ended.
     pub(super) overlap: Option<Overlap>,
     /// A task ended in the background: the next turn is about that.
@@ -162,6 +164,7 @@ impl Live {
     /// A turn told about itself. If the open one already has, another has begun.
     pub(super) fn turn_has_init(&mut self) {
         if std::mem::replace(&mut self.has_init, true) {
+            self.is_one_shot = true;
             self.overlap.get_or_insert_default();
             self.books.overlap();
         }

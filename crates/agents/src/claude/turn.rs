@@ -285,8 +285,6 @@ impl Live {
             result: fields.raw("structured_output").map(|raw| raw.get().to_owned()),
         });
         (self.fault, self.failed_status) = (None, None);
-        // A turn that began before this one ended is about work in the background.
-        self.woken |= self.overlap.is_some();
     }
 
     /// Claude's own words for how a turn ended are misleading: an API error is a `success` with `is_error`, and an

@@ -114,7 +114,7 @@ impl Live {
             return self.begin_turn(Origin::Prompt, Some(prompt), scribe);
         }
         // A task that only reports, such as a monitor's, begins turns as one that ends does.
-        let is_background = self.woken || scribe.turns() > 0 && self.tasks.is_any_running();
+        let is_background = self.woken || self.is_one_shot || scribe.turns() > 0 && self.tasks.is_any_running();
         let origin = if is_background { Origin::Background } else { Origin::Prompt };
         let prompt = scribe.start().prompt.clone().filter(|_| scribe.turns() == 0);
         self.begin_turn(origin, prompt, scribe);

@@ -16,10 +16,7 @@ pub fn write(notice: &Notice, sink: &mut Sink<'_>) {
     if talk || matches!(notice.topic, Topic::Heartbeat | Topic::Echo) {
         return;
     }
-    let (kind, channel) = match is_stray_result(notice) && sink.event.item.is_none() {
-        true => (EventType::ToolResult, Channel::Other),
-        false => nature(notice),
-    };
+    let (kind, channel) = nature(notice);
     let text = words(notice);
     let (item, text) = (sink.event.item.as_deref(), text.as_deref());
     sink.send(kind, channel, |line| {
@@ -34,11 +31,6 @@ pub fn write(notice: &Notice, sink: &mut Sink<'_>) {
 /// A command that the agent answers itself printed it.
 fn is_local(notice: &Notice) -> bool {
     notice.topic == Topic::Stdout && notice.name.as_deref() == Some("local_command")
-}
-
-/// The result of a tool that does not say which call it belongs to.
-fn is_stray_result(notice: &Notice) -> bool {
-    notice.topic == Topic::Late && notice.name.as_deref() == Some("tool_result")
 }
 
 fn nature(notice: &Notice) -> (EventType, Channel) {

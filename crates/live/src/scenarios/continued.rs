@@ -126,6 +126,21 @@ pub fn resumed(trial: &Trial<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What was said before a conversation was cleared is not heard of any more, however often the session is continued.
+pub fn cleared(trial: &Trial<'_>) -> anyhow::Result<()> {
+    let flags = ["--approval", "auto-all"];
+    trial.run("[[text apricot]] x", &flags)?.ends(0, EndReason::Completed)?;
+    trial.resume("/clear", &flags)?.ends(0, EndReason::Completed)?;
+    for word in ["blueberry", "cherry"] {
+        let heard = trial.resume(&format!("[[text {word}]] x"), &flags)?;
+        remembers(trial, &heard, word, &[])?;
+        let model = trial.stage.model().conversation();
+        let asked = model.last().map(|request| request.body.to_string()).unwrap_or_default();
+        ensure!(!asked.contains("apricot"), "what was cleared is still there: {asked}");
+    }
+    Ok(())
+}
+
 /// The session of which a copy was made goes on too.
 fn heard_again(trial: &Trial<'_>, session: &str) -> anyhow::Result<Heard> {
     let words = ["run", "--resume", session, "[[text elderberry]] x", "--approval", "auto-all", "--dialect", "events"];

@@ -19,6 +19,7 @@ pub const CLI: Cli = Cli {
     thinks: true,
     compacts: true,
     diagnostics: None,
+    clears: true,
     shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

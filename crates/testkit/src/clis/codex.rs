@@ -19,6 +19,7 @@ pub const CLI: Cli = Cli {
     thinks: true,
     compacts: true,
     diagnostics: None,
+    clears: false,
     shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

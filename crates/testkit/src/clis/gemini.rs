@@ -19,6 +19,7 @@ pub const CLI: Cli = Cli {
     thinks: false,
     compacts: false,
     diagnostics: None,
+    clears: false,
     shell: |command| ToolCall { name: "run_shell_command", input: json!({ "command": command }) },
     write: |file, text| ToolCall { name: "write_file", input: json!({ "file_path": file, "content": text }) },
     delegate: None,

@@ -44,6 +44,8 @@ pub struct Cli {
     pub compacts: bool,
     /// The directory in its home where it keeps diagnostic logs, if a failure may only be explained there.
     pub diagnostics: Option<&'static str>,
+    /// It has a command `/clear` that begins another conversation.
+    pub clears: bool,
     /// Runs a command.
     pub shell: fn(command: &str) -> ToolCall,
     /// Makes a file.

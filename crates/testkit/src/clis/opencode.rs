@@ -19,6 +19,7 @@ pub const CLI: Cli = Cli {
     thinks: true,
     compacts: false,
     diagnostics: Some(".local/share/opencode/log"),
+    clears: false,
     shell: |command| ToolCall { name: "bash", input: json!({ "command": command, "description": "A command" }) },
     write: |file, text| ToolCall { name: "write", input: json!({ "filePath": file, "content": text }) },
     delegate: Some(|prompt| ToolCall {

@@ -2,15 +2,16 @@
 //!
 //! ```json
 //! {"begins": PATTERN, "ends": PATTERN, "only_last": [PATTERN], "unique": "/id",
-//!  "pairs": [{"open": PATTERN, "close": PATTERN, "by": "/toolId", "may_stay_open": false, "may_close_unnamed": false}],
+//!  "pairs": [{"open": PATTERN, "close": PATTERN, "by": "/toolId", "may_stay_open": false}],
 //!  "answer": {"of": PATTERN, "at": "/content"},
-//!  "usage": {"of": PATTERN, "tokens": ["/in", "/cached", "/out"], "output": "/out", "latest_by": "/turn"}}
+//!  "usage": {"of": PATTERN, "tokens": ["/in", "/cached", "/out"], "output": "/out", "latest_by": "/turn",
+//!            "with_tools": false}}
 //! ```
 //!
 //! All are optional, and unknown ones are refused: a rule that is misspelt would hold for ever.
 //! `begins` and `ends` fit exactly one message, the first and the last. What `only_last` fits is the last message
 //! or none. `unique` is different on every message. In a pair, `close` follows `open` with the same value at
-//! `by`, exactly once; what closes without such a value belongs to none, where it may. The texts of `answer`, joined, are
+//! `by`, exactly once. The texts of `answer`, joined, are
 //! what the agent said. The figures of `usage`, added up, are what was used; with `latest_by`, only the last message of
 //! each value there counts.
 
@@ -53,8 +54,6 @@ struct Pair {
     by: String,
     #[serde(default)]
     may_stay_open: bool,
-    #[serde(default)]
-    may_close_unnamed: bool,
 }
 
 /// Tokens in messages: which messages have them, and where.
@@ -65,6 +64,9 @@ struct UsageFigures {
     tokens: Vec<String>,
     output: Option<String>,
     latest_by: Option<String>,
+    /// They include those of tools, where an agent counts these apart.
+    #[serde(default)]
+    with_tools: bool,
 }
 
 /// Text in messages: which messages have it, and where.
@@ -102,18 +104,11 @@ impl Rules {
     /// Checks that the messages of one session tell what its events say was used.
     pub(super) fn check_usage(&self, messages: &[Value], events: &[Event]) -> Result<(), Broken> {
         let Some(figures) = &self.usage else { return Ok(()) };
-        let (mut tokens, mut output) = (0, 0);
-        for event in events {
-            if let Body::Usage(usage) = &event.body
-                && !usage.cumulative
-            {
-                tokens += usage.all_input() + usage.output;
-                output += usage.output;
-            }
-        }
-        let want = (tokens, figures.output.as_ref().map_or(0, |_| output));
-        let got = figures.add_up(messages);
-        must!(got == want, "messages tell what was used", "{got:?} tokens in all and out, not {want:?}");
+        let (want, got) = (figures.expected(events, |_| true), figures.add_up(messages));
+        // Where figures stand at the end of a turn, those that come after the last one stand nowhere.
+        let in_turns = figures.expected(events, |event| event.turn.is_some());
+        let agrees = got == want || got == in_turns;
+        must!(agrees, "messages tell what was used", "{got:?} tokens in all and out, not {want:?}");
         Ok(())
     }
 
@@ -160,8 +155,7 @@ impl Pair {
             if self.open.fits(message) {
                 must!(open.insert(key(message, &self.by)), "what begins ends before it begins again", "{message}");
             }
-            let is_unnamed = self.may_close_unnamed && key(message, &self.by) == "null";
-            if self.close.fits(message) && !is_unnamed {
+            if self.close.fits(message) {
                 let known = open.remove(&key(message, &self.by));
                 must!(known, "what ends has begun, and ends once", "{message}");
             }
@@ -172,6 +166,21 @@ impl Pair {
 }
 
 impl UsageFigures {
+    /// What some events say was used.
+    fn expected(&self, events: &[Event], wanted: impl Fn(&Event) -> bool) -> (u64, u64) {
+        let (mut tokens, mut output) = (0, 0);
+        for event in events.iter().filter(|event| wanted(event)) {
+            if let Body::Usage(usage) = &event.body
+                && !usage.cumulative
+            {
+                let tools = usage.tool.filter(|_| self.with_tools).unwrap_or(0);
+                tokens += usage.all_input() + usage.output + tools;
+                output += usage.output;
+            }
+        }
+        (tokens, self.output.as_ref().map_or(0, |_| output))
+    }
+
     fn add_up(&self, messages: &[Value]) -> (u64, u64) {
         let mut latest = BTreeMap::new();
         for (at, message) in messages.iter().enumerate().filter(|(_, message)| self.of.fits(message)) {

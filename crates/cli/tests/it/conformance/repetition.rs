@@ -22,11 +22,11 @@ fn every_dialect_tells_what_was_used() {
 }
 
 /// A message that repeats another. A model may say the same in two replies, but nobody else says it for the model, one
-/// reply does not say it twice, and no message begins with all of the one right before it.
+/// reply does not say it twice, and no reply goes on from all that the one right before it said.
 fn repeated(events: &[Event]) -> Option<Broken> {
     let mut said: Vec<(Option<&Id>, &str)> = Vec::new();
     let mut before: HashSet<(Option<&Id>, Option<&Id>)> = HashSet::new();
-    let mut last = "";
+    let (mut last, mut last_reply) = ("", None);
     for event in events {
         if matches!(event.body, Body::TurnStarted(_)) {
             last = "";
@@ -40,8 +40,9 @@ fn repeated(events: &[Event]) -> Option<Broken> {
         };
         let broken = |rule| Some(Broken { rule, why: format!("{text:?} at {}", event.seq) });
         let reply = item.reply.as_ref();
-        if !last.is_empty() && text.starts_with(last) {
-            return broken("a message does not begin with the one before it");
+        let goes_on = text.len() > last.len() && text.starts_with(last);
+        if !last.is_empty() && goes_on && reply.is_some() && last_reply.is_some() {
+            return broken("a reply does not begin with the one before it");
         }
         if reply.is_none() && said.iter().any(|(reply, known)| reply.is_some() && *known == text) {
             return broken("what a reply said is not said again without it");
@@ -53,7 +54,7 @@ fn repeated(events: &[Event]) -> Option<Broken> {
             return broken("an item says its text once");
         }
         said.push((reply, text));
-        last = text;
+        (last, last_reply) = (text, reply);
     }
     None
 }
