@@ -97,6 +97,8 @@ pub struct Abilities {
     pub output_schema: bool,
     /// There is a form for one prompt and one answer.
     pub one_shot: bool,
+    /// That form tells more than the other, such as what commands printed.
+    pub detailed_one_shot: bool,
 }
 
 impl Abilities {
@@ -118,6 +120,7 @@ impl Abilities {
         mcp: false,
         output_schema: false,
         one_shot: false,
+        detailed_one_shot: false,
     };
 }
 

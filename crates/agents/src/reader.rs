@@ -8,6 +8,12 @@ use crate::{Json, Scribe};
 /// Reads what one agent says, record by record. It never fails: what it does not understand it leaves, and the
 /// translator keeps it as a `notice`.
 pub trait Reader: Send {
+    /// The records say when they happened: events wait for the first that does, so that those before have a time of the
+    /// stream and not that of its reading.
+    fn tells_time(&self) -> bool {
+        false
+    }
+
     /// The product's own name for itself, where logs know it by another name than users type.
     fn product(&self) -> Option<&'static str> {
         None

@@ -44,6 +44,10 @@ pub struct Translator {
     now: Timestamp,
     /// What the seconds of a transcript count from, if not from 1970.
     zero: Timestamp,
+    /// `now` is more than the time at which the stream was opened.
+    time_known: bool,
+    /// The time of the last event that was given: no later one is earlier.
+    latest: Timestamp,
 }
 
 /// Seconds of a transcript below this count from its own beginning.
@@ -73,12 +77,15 @@ impl Translator {
             records: 0,
             now: options.arrival,
             zero: options.arrival,
+            time_known: false,
+            latest: Timestamp::default(),
         }
     }
 
     /// Reads one record; gives the events that can be given now.
     pub fn record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
         self.now = record.at.map_or(self.now, |at| self.anchored(at));
+        self.time_known |= record.at.is_some_and(|at| at.as_micros() >= LONG_AGO);
         self.scribe.begin(Some(record.to_native()), self.now, record.at);
         match record.body {
             RecordBody::Json(raw) => self.reader.read(record.dir, Json::of(raw), &mut self.scribe),
@@ -89,6 +96,9 @@ impl Translator {
         }
         self.scribe.settle(|| unknown(record));
         if let Some(told) = self.scribe.told() {
+            if !std::mem::replace(&mut self.time_known, true) {
+                self.date_held(told);
+            }
             self.anchor(record.at, told);
             self.now = told;
         }
@@ -115,7 +125,7 @@ impl Translator {
     pub fn piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
         let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);
         let record = Record { dir: Dir::In, at: Some(at), body };
-        self.now = at;
+        (self.now, self.time_known) = (at, true);
         self.scribe.begin(Some(record.to_native()), self.now, record.at);
         let text = "a piece of a line that is too long to be read";
         self.scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
@@ -127,6 +137,7 @@ impl Translator {
     /// Hears what the wire never says.
     pub fn note(&mut self, note: &Note<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
         self.now = at.unwrap_or(self.now);
+        self.time_known |= at.is_some();
         self.scribe.begin(None, self.now, None);
         match note {
             Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
@@ -158,7 +169,7 @@ impl Translator {
     /// The agent is there and has nothing to do yet. That the session began is told, also if the agent says nothing by
     /// itself.
     pub fn begun(&mut self, at: Timestamp, out: &mut Vec<Event>) {
-        self.now = at;
+        (self.now, self.time_known) = (at, true);
         self.scribe.begin(None, at, None);
         self.scribe.ensure_started();
         self.release(out);
@@ -191,6 +202,16 @@ impl Translator {
         }
     }
 
+    /// Moves what was held back to the time of the stream, of which the first point is known now.
+    fn date_held(&mut self, told: Timestamp) {
+        let offset = told.as_micros() - self.now.as_micros();
+        for event in &mut self.held {
+            event.at = Timestamp::from_micros(event.at.as_micros() + offset).unwrap_or(told);
+        }
+        // What this record gave before it told its time.
+        self.scribe.redate(self.now, told);
+    }
+
     fn give(&mut self, out: &mut Vec<Event>) {
         if self.session.is_none() {
             self.session = self.scribe.session().cloned();
@@ -199,7 +220,8 @@ impl Translator {
             self.session = Some(self.made_up.clone());
         }
         self.hold &= self.scribe.session().is_none() && self.records < PATIENCE;
-        let Some(session) = self.session.as_ref().filter(|_| !self.hold) else {
+        let undated = !self.time_known && self.reader.tells_time() && self.records < PATIENCE;
+        let Some(session) = self.session.as_ref().filter(|_| !self.hold && !undated) else {
             self.held.extend(self.scribe.drain());
             return;
         };
@@ -207,12 +229,14 @@ impl Translator {
             self.scribe.complete_beginning(first);
             rest.iter_mut().for_each(forget_news);
         }
-        let named = |mut event: Event| {
+        let latest = &mut self.latest;
+        let finish = |mut event: Event| {
             event.session = session.clone();
+            *latest = event.at.max(*latest);
+            event.at = *latest;
             event
         };
-        out.extend(self.held.drain(..).map(named));
-        out.extend(self.scribe.drain().map(named));
+        out.extend(self.held.drain(..).chain(self.scribe.drain()).map(finish));
     }
 }
 

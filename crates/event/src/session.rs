@@ -149,6 +149,10 @@ pub struct Info {
     #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub capabilities: Option<Box<RawValue>>,
+    /// The ways to log in that the agent offers, as it wrote them.
+    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub auth_methods: Option<Box<RawValue>>,
 }
 
 impl Info {
@@ -181,6 +185,7 @@ impl Info {
         list(&mut self.agents, &news.agents);
         value(&mut self.context, &news.context);
         value(&mut self.capabilities, &news.capabilities);
+        value(&mut self.auth_methods, &news.auth_methods);
     }
 }
 

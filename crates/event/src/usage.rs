@@ -77,6 +77,12 @@ impl Usage {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write())
     }
 
+    /// All tokens: input, output, and those of tool use.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.all_input().saturating_add(self.output).saturating_add(self.tool.unwrap_or(0))
+    }
+
     /// Nothing was used.
     #[must_use]
     pub fn is_zero(&self) -> bool {

@@ -86,7 +86,10 @@ impl ToolCall {
         let asks = record == Source::Permission;
         let keep = |known: bool| asks && known;
         self.name = fields.filled("name").or(self.name.take());
-        if !keep(self.title.is_some()) {
+        // An agent that announces a call before it is complete describes it when it asks.
+        let described = self.input.as_deref().is_some_and(is_filled);
+        let prepared = self.input.is_some() && !described;
+        if !keep(self.title.is_some() && !prepared) {
             self.title = fields.filled("title").or(self.title.take());
         }
         let kind = fields.str("kind").map(|word| names::kind(&word));
@@ -99,8 +102,9 @@ impl ToolCall {
             (Some(known), Some(told)) if asks => Some(joined(&known, &told)),
             (known, told) => told.or(known),
         };
-        if !keep(self.input.is_some()) {
-            self.input = fields.raw("rawInput").or(self.input.take());
+        if !keep(described) {
+            let input = fields.raw("rawInput").filter(|input| !described || is_filled(input));
+            self.input = input.or(self.input.take());
         }
         if self.input.is_none() && record != Source::Update {
             self.input = self.title.as_deref().and_then(names::mcp_title).and_then(|_| announced_input(fields));
@@ -186,6 +190,11 @@ fn stronger(known: CallKind, told: CallKind, asks: bool) -> CallKind {
     if known == CallKind::Other && !asks || strength(told) >= strength(known) { told } else { known }
 }
 
+/// The input says something: agents begin a call with `{}` before the model has written what it is given.
+fn is_filled(input: &RawValue) -> bool {
+    parsed(Some(input)).is_some_and(|input| if input.is_object() { !input.object().is_empty() } else { !input.is_null() })
+}
+
 /// Two lists as one, without what is in both.
 fn joined(known: &RawValue, told: &RawValue) -> Box<RawValue> {
     let entries = |raw: &RawValue| -> Vec<Box<RawValue>> {
@@ -240,7 +249,8 @@ fn result_text(result: Json<'_>) -> Option<String> {
 
 /// Agents that run commands themselves and show them as a terminal put its output here, piece by piece.
 pub fn piece(fields: &Object<'_>) -> Option<String> {
-    fields.object("_meta").object("terminal_output").filled("data")
+    let meta = fields.object("_meta");
+    ["terminal_output", "terminal_output_delta"].into_iter().find_map(|key| meta.object(key).filled("data"))
 }
 
 /// An item without what it printed, and what it printed.

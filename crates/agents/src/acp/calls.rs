@@ -98,13 +98,15 @@ impl Live {
             None => !new,
             _ => false,
         };
+        let piece = piece(update);
+        if piece.is_some() || !over && (!waits || scribe.item_is_open(&item)) {
+            self.show_call(&item, scribe);
+        }
+        if let Some(piece) = piece {
+            scribe.item_append(&item, Field::Output, 0, &piece);
+        }
         if over {
             self.finish_call(&item, status.as_deref() == Some("failed"), scribe);
-        } else if !waits || scribe.item_is_open(&item) {
-            self.show_call(&item, scribe);
-            if let Some(piece) = piece(update) {
-                scribe.item_append(&item, Field::Output, 0, &piece);
-            }
         }
         scribe.otherwise(control("tool_call").with_status(status.unwrap_or_default()).with_text(id));
     }

@@ -4,6 +4,8 @@ use switchboard_event::{ErrorCode, Fault};
 
 use crate::{Json, Object};
 
+const NO_MESSAGE: &str = "the agent failed without a message";
+
 /// `{code, message, data?}`.
 pub fn fault(error: &Object<'_>) -> Fault {
     let number = error.get("code").and_then(Json::i64);
@@ -21,10 +23,28 @@ pub fn fault(error: &Object<'_>) -> Fault {
     Fault { info, ..Fault::new(code, message).with_status(status) }
 }
 
+/// An error of which only the words are known.
+pub fn explained(text: &str) -> Fault {
+    let text = text.trim();
+    let body = Json::parse(text).map(Json::object).unwrap_or_default();
+    let error = body.object("error");
+    let message = error.filled("message").or_else(|| body.filled("message")).unwrap_or_else(|| text.to_owned());
+    let status = status_in(text).or_else(|| error.status("code"));
+    let code = said(&message).or_else(|| status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ApiError);
+    let message = if message.is_empty() { NO_MESSAGE.to_owned() } else { message };
+    Fault { info: error.filled("code").or_else(|| error.filled("type")), ..Fault::new(code, message).with_status(status) }
+}
+
+/// `unexpected status 400 Bad Request: …` and `exceeded retry limit, last status: 429 Too Many Requests`.
+fn status_in(text: &str) -> Option<u16> {
+    let (_, after) = text.split_once("status ").or_else(|| text.split_once("status: "))?;
+    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|status| (400..600).contains(status))
+}
+
 /// What a person is told: the provider's words where the message is its whole answer, the details where the message
 /// only says that something is wrong.
 fn message(error: &Object<'_>, data: &Object<'_>) -> String {
-    let message = error.filled("message").unwrap_or_else(|| "the agent failed without a message".to_owned());
+    let message = error.filled("message").unwrap_or_else(|| NO_MESSAGE.to_owned());
     let inner = Json::parse(&message).and_then(|body| {
         let body = body.object();
         body.object("error").filled("message").or_else(|| body.filled("message"))
@@ -46,11 +66,22 @@ fn named(name: Option<&str>) -> Option<ErrorCode> {
     })
 }
 
-/// The protocol has no code of its own for a session that is not there.
+/// The protocol has no codes of its own for a session that is not there and a conversation that is too long, and
+/// providers answer to the latter with a status that says less.
 fn said(message: &str) -> Option<ErrorCode> {
+    const WORDS: [(&str, ErrorCode); 9] = [
+        ("session not found", ErrorCode::SessionNotFound),
+        ("invalid session identifier", ErrorCode::SessionNotFound),
+        ("no previous sessions found", ErrorCode::SessionNotFound),
+        ("input token count", ErrorCode::ContextOverflow),
+        ("prompt is too long", ErrorCode::ContextOverflow),
+        ("maximum context length", ErrorCode::ContextOverflow),
+        ("context length exceeded", ErrorCode::ContextOverflow),
+        ("context_length_exceeded", ErrorCode::ContextOverflow),
+        ("context window", ErrorCode::ContextOverflow),
+    ];
     let message = message.to_lowercase();
-    let gone = ["session not found", "invalid session identifier", "no previous sessions found"];
-    gone.iter().any(|words| message.contains(words)).then_some(ErrorCode::SessionNotFound)
+    WORDS.iter().find(|(words, _)| message.contains(words)).map(|(_, code)| *code)
 }
 
 fn numbered(number: Option<i64>) -> ErrorCode {

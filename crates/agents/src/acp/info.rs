@@ -2,6 +2,7 @@
 
 use switchboard_event::{ApprovalMode, Info, McpServer, Mode, Model, Named, Selector, SelectorValue};
 
+use super::approval_policy::ApprovalPolicy;
 use crate::{Json, Object};
 
 /// `modes`, `models` and `configOptions` of an answer or an update.
@@ -109,14 +110,12 @@ pub fn mcp_servers(params: &Object<'_>) -> Vec<McpServer> {
     params.array("mcpServers").into_iter().filter_map(server).collect()
 }
 
-/// What the usual modes let the agent do without asking. Modes are the agent's own; others say nothing about that.
-pub fn approval(mode: &str) -> Option<ApprovalMode> {
-    match mode {
-        "default" | "ask" => Some(ApprovalMode::Ask),
-        "autoEdit" | "auto_edit" | "acceptEdits" => Some(ApprovalMode::AutoEdit),
-        "yolo" | "bypassPermissions" => Some(ApprovalMode::AutoAll),
-        _ => None,
-    }
+/// What the mode in force lets the agent do without asking, where that is known.
+pub fn approval(info: &Info) -> Option<ApprovalMode> {
+    let id = info.mode.as_deref()?;
+    let mode = info.modes.iter().find(|mode| mode.id == id);
+    let (name, description) = mode.map_or(("", None), |mode| (mode.name.as_str(), mode.description.as_deref()));
+    ApprovalPolicy::of_mode(id, name, description.unwrap_or_default()).approval_mode()
 }
 
 #[cfg(test)]

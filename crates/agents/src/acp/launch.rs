@@ -113,6 +113,7 @@ fn setup(order: &Order<'_>) -> Result<Setup, Unsupported> {
             Some(resume) => Start::Resume(resume.session.to_owned()),
         },
         model: order.config.model.clone(),
+        approval: order.config.approval_mode.unwrap_or_default(),
         ..Setup::default()
     })
 }

@@ -1,6 +1,7 @@
 //! ACP, the Agent Client Protocol: what passes between a client and any agent that speaks it, both directions.
 //! Several agents are read by this folder alone; their habits are in `README.md`.
 
+mod approval_policy;
 mod call;
 mod calls;
 mod changes;

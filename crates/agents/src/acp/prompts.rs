@@ -27,6 +27,8 @@ pub struct Prompts {
     latest: Option<Stop>,
     /// The client asked the agent to stop.
     pub cancelling: bool,
+    /// The agent said that the turn failed, and what it said about it since.
+    failure: Option<String>,
 }
 
 struct Prompt {
@@ -43,6 +45,23 @@ impl Prompts {
     /// The text is, or is part of, the prompt: some agents say back what they were told.
     pub fn is_echo(&self, text: &str) -> bool {
         self.owner.iter().chain(&self.waiting).any(|prompt| prompt.text.contains(text))
+    }
+
+    /// Takes note of the state that an agent says its session is in. codex-acp 2.6.0 ends a turn whose request to the
+    /// model failed as a good one, and tells only here.
+    pub fn set_state(&mut self, state: &str) {
+        match state {
+            "systemError" => self.failure = Some(String::new()),
+            "active" => self.failure = None,
+            _ => {}
+        }
+    }
+
+    /// Takes what an agent says after a failure, which is why it failed. Messages of the model have an id.
+    pub fn explain_failure(&mut self, text: &str, message: Option<&str>) -> bool {
+        let Some(failure) = self.failure.as_mut().filter(|_| message.is_none()) else { return false };
+        failure.push_str(text);
+        true
     }
 
     fn wait(&mut self, prompt: Prompt) {
@@ -86,6 +105,7 @@ impl Live {
         self.speeches.end(None, scribe);
         self.settle_declined(None, scribe);
         self.prompts.cancelling = false;
+        self.prompts.failure = None;
         self.replies.over();
         scribe.turn_started(TurnStarted { prompt: Some(prompt.text.clone()), ..TurnStarted::default() });
         self.prompts.owner = Some(prompt);
@@ -123,6 +143,8 @@ impl Live {
         if elsewhere || waited.is_some() && self.prompts.owner.is_some() {
             return aside(fields, error, scribe);
         }
+        let failure = self.prompts.failure.take().filter(|_| waited.is_none());
+        let error = error.or_else(|| failure.map(|text| errors::explained(&text)));
         let turn = outcome(&result, error);
         if let Some(prompt) = waited {
             if self.prompts.latest == Some(turn.stop) && turn.error.is_none() {
@@ -165,8 +187,9 @@ fn outcome(result: &Object<'_>, error: Option<Fault>) -> TurnCompleted {
     use switchboard_event::ErrorCode;
     let (status, stop) = match (&error, result.str("stopReason").as_deref()) {
         (Some(fault), _) if fault.code == ErrorCode::Aborted => (TurnStatus::Interrupted, Stop::Cancelled),
+        // A stopped turn is no failed one, whatever its requests to the model came to.
+        (_, Some("cancelled")) => (TurnStatus::Interrupted, Stop::Cancelled),
         (Some(_), _) => (TurnStatus::Failed, Stop::Error),
-        (None, Some("cancelled")) => (TurnStatus::Interrupted, Stop::Cancelled),
         (None, Some("max_tokens")) => (TurnStatus::Completed, Stop::MaxTokens),
         (None, Some("max_turn_requests")) => (TurnStatus::Completed, Stop::MaxTurns),
         (None, Some("refusal")) => (TurnStatus::Completed, Stop::Refusal),

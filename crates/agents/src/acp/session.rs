@@ -166,7 +166,7 @@ impl Live {
         for model in &mut info.models {
             model.default = self.session.default_model.as_ref() == Some(&model.id);
         }
-        let approval = info.mode.as_deref().and_then(info::approval);
+        let approval = info::approval(&info);
         scribe.config(|config| config.approval_mode = config.approval_mode.or(approval));
         scribe.info(info);
     }
@@ -241,6 +241,7 @@ fn initialized(result: &Object<'_>, scribe: &mut Scribe) {
     scribe.info(Info {
         version: result.object("agentInfo").filled("version"),
         capabilities: result.get("agentCapabilities").map(Json::to_raw),
+        auth_methods: result.get("authMethods").filter(|methods| !methods.array().is_empty()).map(Json::to_raw),
         ..Info::default()
     });
 }

@@ -5,7 +5,11 @@ use switchboard_event::{
     AgentMessage, Content, ContentType, Details, Field, Id, Info, Item, Notice, Reasoning, Status, Topic, UserMessage,
 };
 
-use super::{content::content, live::Live, session::Place};
+use super::{
+    content::content,
+    live::{Live, control},
+    session::Place,
+};
 use crate::{Object, Scribe};
 
 /// How many sessions on one connection may speak at once.
@@ -77,11 +81,15 @@ impl Live {
         if kind == Kind::User && matches!(place, Place::Main) && self.prompts.is_echo(text) {
             return scribe.notice(Notice::new(Topic::Echo).with_text(text));
         }
+        let message = update.filled("messageId");
+        let explains = kind == Kind::Agent && matches!(place, Place::Main);
+        if explains && self.prompts.explain_failure(text, message.as_deref()) {
+            return scribe.notice(control("agent_message_chunk").with_text(text.trim()));
+        }
         self.settle_declined(place.thread(), scribe);
         if matches!(place, Place::Main) {
             self.active(scribe);
         }
-        let message = update.filled("messageId");
         let thread = place.thread();
         let going_on =
             self.speeches.going_on(thread, kind, message.as_deref()).filter(|item| scribe.item_is_open(item));

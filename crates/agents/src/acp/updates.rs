@@ -58,6 +58,9 @@ impl Live {
             }
             "config_option_update" if mine => self.offered(update, scribe),
             "session_info_update" if mine => {
+                if let Some(state) = session_state(update) {
+                    self.prompts.set_state(&state);
+                }
                 scribe.info(Info { title: update.filled("title"), ..Info::default() });
             }
             "usage_update" if mine => self.spending.update(update, self.session.resumed, scribe),
@@ -106,6 +109,12 @@ impl Live {
             scribe.item_closed(item, Status::Superseded);
         }
     }
+}
+
+/// The state of the session, which agents put into a part of `_meta` that is their own.
+fn session_state(update: &Object<'_>) -> Option<String> {
+    let meta = update.object("_meta");
+    meta.iter().find_map(|(_, own)| own.object().object("threadStatus").filled("type"))
 }
 
 fn entries(plan: &Object<'_>) -> Plan {

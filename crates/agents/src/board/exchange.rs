@@ -54,7 +54,11 @@ impl Live {
         let (method, path) = (request.str("method").unwrap_or_default(), request.str("path").unwrap_or_default());
         let body = request.object("body");
         match Route::of(&path) {
-            Route::Sessions | Route::Prompt => self.prompted(&body, scribe),
+            Route::Sessions => {
+                know_agent(&body, scribe);
+                self.prompted(&body, scribe);
+            }
+            Route::Prompt => self.prompted(&body, scribe),
             Route::Cancel => {
                 scribe.interrupted();
                 scribe.notice(Notice::new(Topic::Interrupt));
@@ -89,8 +93,12 @@ impl Live {
                 let notice = debug(&method, &path).with_level(Level::Warning).with_text(fault.message.clone());
                 return scribe.notice(Notice { error: Some(fault), ..notice });
             }
-            (None, Route::Sessions) => scribe.identify(&body.str("id").unwrap_or_default()),
+            (None, Route::Sessions) => {
+                know_agent(&body, scribe);
+                scribe.identify(&body.str("id").unwrap_or_default());
+            }
             (None, Route::State) => {
+                know_agent(&body, scribe);
                 scribe.identify(&body.str("id").unwrap_or_default());
                 ended(&body, scribe);
             }
@@ -98,6 +106,13 @@ impl Live {
             (None, _) => {}
         }
         scribe.otherwise(debug(&method, &path));
+    }
+}
+
+/// The agent on the other side, in a request for a session or in what the server says about one.
+fn know_agent(session: &Object<'_>, scribe: &mut Scribe) {
+    if let Some(agent) = session.filled("agentType").or_else(|| session.filled("agentId")) {
+        scribe.config(|config| config.agent_type = Some(agent));
     }
 }
 

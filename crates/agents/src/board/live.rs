@@ -31,6 +31,10 @@ pub(crate) struct Live {
 }
 
 impl Reader for Live {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         if exchange::is_exchange(&fields) {

@@ -19,6 +19,7 @@ pub fn item(name: &str, input: Option<Json<'_>>, todos: &Todos, scribe: &Scribe)
         input: input.map(Json::to_raw),
         locations: location(name, &args, scribe).into_iter().collect(),
         team: team(name, &args),
+        is_block: true,
         ..Call::default()
     };
     Item::new(details(name, &args, todos, scribe)).with_call(call)

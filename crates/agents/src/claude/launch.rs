@@ -32,6 +32,7 @@ pub const AGENT: Agent = Agent {
         mcp: true,
         output_schema: true,
         one_shot: true,
+        detailed_one_shot: false,
     },
     launch,
     login: login::login,

@@ -29,6 +29,8 @@ pub const AGENT: Agent = Agent {
         images: true,
         mcp: true,
         one_shot: true,
+        // Over ACP, Gemini CLI 0.61.0 never says what a command printed.
+        detailed_one_shot: true,
         ..Abilities::NONE
     },
     launch,
@@ -154,6 +156,7 @@ fn two_way(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
         cwd: order.cwd.to_string_lossy().into_owned(),
         servers: order.config.mcp_servers.clone(),
         start,
+        approval: order.config.approval_mode.unwrap_or_default(),
         login: Some(LOGIN.to_owned()),
         habits,
         ..Setup::default()

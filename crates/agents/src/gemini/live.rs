@@ -29,6 +29,10 @@ pub struct Live {
 }
 
 impl Reader for Live {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         scribe.happened(fields.str("timestamp").and_then(|t| Timestamp::parse(&t)));

@@ -22,13 +22,25 @@ impl Live {
     }
 }
 
+/// The one status of a tool that did its work.
+const SUCCESS: &str = "success";
+
+/// The tool was stopped before it was done.
+pub fn is_cancelled(status: &str) -> bool {
+    matches!(status, "cancelled" | "canceled")
+}
+
 /// The item of a call that is over.
 fn ended(mut item: Item, fields: &Object<'_>) -> Item {
-    let failed = fields.is("status", "error");
     let error = fields.object("error");
-    let mut reason = if failed { error.filled("message").or_else(|| fields.filled("output")) } else { None };
+    let status = fields.filled("status").unwrap_or_else(|| if error.is_empty() { SUCCESS } else { "error" }.to_owned());
+    let failed = status != SUCCESS;
+    let unknown = || Some(format!("the tool ended with the status {status:?}")).filter(|_| status != "error");
+    let said = || error.filled("message").or_else(|| fields.filled("output")).or_else(unknown);
+    let mut reason = if failed { said() } else { None };
     item.status = match (failed, error.str("type").as_deref()) {
         (true, Some(kind)) if is_refused(kind, &item) => Status::Declined,
+        (true, _) if is_cancelled(&status) => Status::Interrupted,
         (true, _) => Status::Failed,
         (false, _) => Status::Completed,
     };

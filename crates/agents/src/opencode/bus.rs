@@ -60,6 +60,10 @@ pub struct Bus {
 }
 
 impl Reader for Bus {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         if dir == Dir::Out {
             return self.sent(&record.object(), scribe);

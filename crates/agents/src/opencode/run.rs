@@ -32,6 +32,10 @@ pub struct Run {
 }
 
 impl Reader for Run {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         scribe.happened(fields.get("timestamp").and_then(wire::time));

@@ -41,10 +41,11 @@ impl Scribe {
     }
 
     /// An open item is now this.
-    pub fn item_set(&mut self, id: &str, item: Item) {
+    pub fn item_set(&mut self, id: &str, mut item: Item) {
         let Some(open) = self.open.get_mut(id) else {
             return;
         };
+        keep_name(&open.item, &mut item);
         open.item = item.clone();
         let (id, place) = (open.id.clone(), open.place.clone());
         self.push(Some(id), place, Body::ItemDelta(Delta::Set { patch: Box::new(item) }));
@@ -92,6 +93,7 @@ impl Scribe {
         if item.status == Status::Running {
             item.status = Status::Completed;
         }
+        keep_name(&open.item, &mut item);
         item.call = item.call.or(open.item.call);
         item.reply = item.reply.or(open.item.reply);
         item.duration_ms = item.duration_ms.or_else(|| Some(self.tick.millis_since(open.at)).filter(|ms| *ms > 0));
@@ -125,6 +127,15 @@ impl Scribe {
         let mut open: Vec<_> = self.open.iter().filter(|(_, open)| mine(&open.place)).collect();
         open.sort_by_key(|(_, open)| open.order);
         open.into_iter().map(|(id, _)| id.clone()).collect()
+    }
+}
+
+/// A call that was shown by a name keeps it, also where the agent has another name for it in another record.
+fn keep_name(shown: &Item, item: &mut Item) {
+    if let (Some(shown), Some(call)) = (&shown.call, &mut item.call)
+        && !shown.name.is_empty()
+    {
+        call.name.clone_from(&shown.name);
     }
 }
 

@@ -185,6 +185,11 @@ impl Scribe {
         self.out.drain(..)
     }
 
+    /// Gives the events that were written for an assumed time the right one.
+    pub(crate) fn redate(&mut self, assumed: Timestamp, told: Timestamp) {
+        self.out.iter_mut().filter(|event| event.at == assumed).for_each(|event| event.at = told);
+    }
+
     /// When the record says that it happened, if it does.
     pub(crate) fn told(&self) -> Option<Timestamp> {
         self.told

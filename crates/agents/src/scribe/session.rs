@@ -1,5 +1,6 @@
 //! Sessions: who they are, what is known about them, how they end.
 
+use serde_json::value::RawValue;
 use switchboard_event::{
     Body, Decider, EndReason, Event, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted,
     SessionUpdated, raw,
@@ -238,16 +239,21 @@ fn news(known: &Info, new: &Info) -> Info {
     macro_rules! changed {
         ($($field:ident),*) => { Info {
             $($field: if new.$field == known.$field { Default::default() } else { new.$field.clone() },)*
-            capabilities: match (&new.capabilities, &known.capabilities) {
-                (Some(new), Some(known)) if new.get() == known.get() => None,
-                (new, _) => new.clone(),
-            },
+            capabilities: changed_raw(&new.capabilities, &known.capabilities),
+            auth_methods: changed_raw(&new.auth_methods, &known.auth_methods),
         }};
     }
     changed!(
         cwd, model, provider, mode, title, version, product, status, tools, commands, modes, models, options, mcp,
         agents, context
     )
+}
+
+fn changed_raw(new: &Option<Box<RawValue>>, known: &Option<Box<RawValue>>) -> Option<Box<RawValue>> {
+    match (new, known) {
+        (Some(new), Some(known)) if new.get() == known.get() => None,
+        (new, _) => new.clone(),
+    }
 }
 
 /// Takes over what is known; what is not said stays as it was.
@@ -258,7 +264,7 @@ fn remember(known: &mut Info, new: Info) {
             $(if !new.$l.is_empty() { known.$l = new.$l; })*
         };
     }
-    take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities;
+    take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities, auth_methods;
           lists: tools, commands, modes, models, options, mcp, agents);
 }
 

@@ -29,7 +29,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "the Agent Client Protocol: session/update, session/request_permission, …",
     projection: || Box::new(Updates::default()),
     restore: restored::<Updates>,
-    revision: 1,
+    revision: 2,
     verbatim: false,
     schema: |_| schema::schema(),
 };

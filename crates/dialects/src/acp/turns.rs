@@ -22,7 +22,7 @@ pub fn stop_reason(turn: &TurnCompleted) -> Option<StopReason> {
 pub fn tokens(usage: &Usage) -> TokenUsage {
     let filled = |tokens: u64| Some(tokens).filter(|tokens| *tokens > 0);
     TokenUsage {
-        total_tokens: usage.all_input().saturating_add(usage.output),
+        total_tokens: usage.total(),
         input_tokens: usage.input,
         output_tokens: usage.output,
         thought_tokens: filled(usage.reasoning),

@@ -31,7 +31,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     title: "what consumers get: session_init, session_update, assistant, permission_request, …",
     projection: || Box::new(project::Router::default()),
     restore: restored::<project::Router>,
-    revision: 1,
+    revision: 2,
     verbatim: false,
     schema: |_| schema::told(),
 };

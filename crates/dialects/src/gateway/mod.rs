@@ -16,7 +16,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "gateway output events: agent_token, tool_call, usage, session_end, …",
     projection: || Box::new(project::Gateway::default()),
     restore: restored::<project::Gateway>,
-    revision: 1,
+    revision: 2,
     verbatim: false,
     schema: schema::schema,
 };

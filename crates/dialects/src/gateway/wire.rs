@@ -49,6 +49,9 @@ pub enum OutputEvent<'a> {
         output_tokens: u64,
         cache_read: u64,
         cache_write: u64,
+        /// Ours: tokens of tool use, where the agent counts them apart.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool_tokens: Option<u64>,
         /// Ours: a running total of the agent of which the turn's share is not known, and so not counted.
         #[serde(skip_serializing_if = "Option::is_none")]
         cumulative: Option<Tokens>,
@@ -87,6 +90,8 @@ pub struct Tokens {
     output_tokens: u64,
     cache_read: u64,
     cache_write: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool_tokens: Option<u64>,
 }
 
 impl From<&Usage> for Tokens {
@@ -96,6 +101,7 @@ impl From<&Usage> for Tokens {
             output_tokens: usage.output,
             cache_read: usage.cache_read,
             cache_write: usage.cache_write(),
+            tool_tokens: usage.tool,
         }
     }
 }
@@ -103,8 +109,8 @@ impl From<&Usage> for Tokens {
 impl OutputEvent<'_> {
     /// What a turn used.
     pub fn usage(counted: &Usage, cumulative: Option<Tokens>) -> Self {
-        let Tokens { input_tokens, output_tokens, cache_read, cache_write } = Tokens::from(counted);
-        Self::Usage { input_tokens, output_tokens, cache_read, cache_write, cumulative }
+        let Tokens { input_tokens, output_tokens, cache_read, cache_write, tool_tokens } = Tokens::from(counted);
+        Self::Usage { input_tokens, output_tokens, cache_read, cache_write, tool_tokens, cumulative }
     }
 }
 

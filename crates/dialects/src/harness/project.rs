@@ -400,6 +400,7 @@ impl Harness {
                 thinking_tokens: filled(self.usage.reasoning),
                 cache_read_tokens: filled(self.usage.cache_read),
                 cache_write_tokens: filled(self.usage.cache_write()),
+                tool_tokens: self.usage.tool,
                 meta: (model.is_some() || cost_usd.is_some()).then_some(UsageMeta { model, cost_usd }),
             },
         }));

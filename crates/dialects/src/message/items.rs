@@ -1,5 +1,5 @@
 //! Items: what is said, thought, called and planned. What is said is streamed piece by piece and then given whole,
-//! once; a tool is a `tool_use`, progress, and a summary with its result.
+//! once; a tool is a `tool_use` or progress, and a summary with its result.
 
 use std::borrow::Cow;
 
@@ -39,17 +39,21 @@ impl Messenger {
         self.show_plan(item, out);
     }
 
+    /// A tool is told once: as a block of the model's message where the agent writes it so, else by its progress.
     fn tool_started(&mut self, id: &Id, item: &Item, out: &mut Sink<'_>) {
         let input = tools::input(item);
         let message = out.next_id().to_string();
-        let call = Content::ToolUse { id, name: tools::tool(id, item).tool_name, input: Cow::Borrowed(&input) };
-        let mut metadata = self.assistant(item, out);
-        metadata.team_type = tools::team_type(item);
-        out.send_with(Kind::Assistant(metadata), vec![call], None);
+        if item.call.as_ref().is_some_and(|call| call.is_block) {
+            let call = Content::ToolUse { id, name: tools::tool(id, item).tool_name, input: Cow::Borrowed(&input) };
+            let mut metadata = self.assistant(item, out);
+            metadata.team_type = tools::team_type(item);
+            out.send_with(Kind::Assistant(metadata), vec![call], None);
+        } else {
+            let progress = ToolProgress { input: Some(input), ..self.progress(id, item, out) };
+            out.send(Kind::ToolProgress(progress));
+        }
         self.parents.note(id, message);
         self.called.insert(id.clone());
-        let progress = ToolProgress { input: Some(input), ..self.progress(id, item, out) };
-        out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(id));
     }
 
     /// A tool was named whose input is still being written.

@@ -26,7 +26,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "unified messages: session_init, stream_event, assistant, tool_progress, result, …",
     projection: || Box::new(Messenger::default()),
     restore: restored::<Messenger>,
-    revision: 2,
+    revision: 3,
     verbatim: false,
     schema: |_| schema::schema(),
 };

@@ -176,6 +176,7 @@ fn subtype(info: &Info) -> Option<&'static str> {
         (!info.mcp.is_empty(), "mcp"),
         (!info.agents.is_empty(), "agents"),
         (info.capabilities.is_some(), "capabilities"),
+        (info.auth_methods.is_some(), "authMethods"),
     ];
     let mut keys = changed.into_iter().filter(|(changed, _)| *changed).map(|(_, key)| key);
     let first = keys.next()?;

@@ -96,7 +96,7 @@ pub struct Tokens {
 /// The figures as the agent counts them; the total is of all that it counts.
 impl From<&Usage> for Tokens {
     fn from(usage: &Usage) -> Self {
-        let total = usage.all_input().saturating_add(usage.output).saturating_add(usage.tool.unwrap_or(0));
+        let total = usage.total();
         Self {
             input: Some(usage.native_input()),
             output: Some(usage.native_output()),

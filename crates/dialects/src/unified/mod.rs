@@ -13,7 +13,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "unified agent events: sessionStarted, textChunk, toolStarted, …",
     projection: || Box::new(project::Unified::default()),
     restore: restored::<project::Unified>,
-    revision: 1,
+    revision: 2,
     verbatim: false,
     schema: schema::schema,
 };

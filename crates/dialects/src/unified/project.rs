@@ -38,13 +38,15 @@ impl Projection for Unified {
         let mut out = Sink { event, out, part: 0, session: &mut session };
         match &event.body {
             Body::SessionStarted(started) => out.send("sessionStarted", |m| {
-                m.agent_type = Some(&event.agent);
+                // A session on another server is that of an agent there.
+                m.agent_type = Some(started.config.agent_type.as_deref().unwrap_or(&event.agent));
                 m.config = Some(&started.config);
             }),
             Body::SessionEnded(ended) => session_ended(ended, &mut out),
             Body::TurnStarted(turn) => {
                 (self.turn_began, self.prompt) = (event.at, turn.prompt.clone());
-                out.send("turnStarted", |m| (m.turn_number, m.prompt) = (event.turn, turn.prompt.as_deref()));
+                let prompt = Some(turn.prompt.as_deref().unwrap_or_default());
+                out.send("turnStarted", |m| (m.turn_number, m.prompt) = (event.turn, prompt));
             }
             Body::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
             Body::ItemStarted(item) => self.started(item, &mut out),

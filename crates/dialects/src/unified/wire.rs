@@ -118,18 +118,21 @@ pub struct TokenUsage {
     output_tokens: u64,
     cached_tokens: u64,
     reasoning_tokens: u64,
+    /// Ours: tokens of tool use, where the agent counts them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_tokens: Option<u64>,
     total_tokens: u64,
 }
 
 impl From<Usage> for TokenUsage {
     fn from(usage: Usage) -> Self {
-        let input_tokens = usage.all_input();
         Self {
-            input_tokens,
+            input_tokens: usage.all_input(),
             output_tokens: usage.output,
             cached_tokens: usage.cache_read,
             reasoning_tokens: usage.reasoning,
-            total_tokens: input_tokens.saturating_add(usage.output),
+            tool_tokens: usage.tool,
+            total_tokens: usage.total(),
         }
     }
 }

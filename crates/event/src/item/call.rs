@@ -36,6 +36,9 @@ pub struct Call {
     /// What it does in a team of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,
+    /// The agent writes the call as a block of the model's message, not as a record of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_block: bool,
 }
 
 /// What sort of tool it is.

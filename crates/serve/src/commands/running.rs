@@ -1,7 +1,9 @@
 //! One task from its start to its end, for a client that has no other wire: nobody can be asked, and the session ends
 //! with its reader.
 
-use switchboard_engine::{Audience, Session};
+use switchboard_agents::agent;
+use switchboard_engine::{Audience, Session, StartRequest};
+use switchboard_store::Session as Stored;
 
 use crate::{
     Problem, Service,
@@ -33,10 +35,26 @@ impl Service {
 
     async fn run_unasked(&self, request: &SessionRequest) -> Result<Session, Problem> {
         request.check()?;
-        let mut wanted = self.wanted(request)?;
-        wanted.audience = Audience::Nobody;
-        match &request.session_id {
-            Some(id) => self.resume(&self.stored(id).await?, wanted).await,
+        let wanted = StartRequest { audience: Audience::Nobody, ..self.wanted(request)? };
+        let stored = match &request.session_id {
+            Some(id) => Some(self.stored(id).await?),
+            None => None,
+        };
+        // The agent's two-way form has no other use here than to tell more than the one-shot form.
+        if agent(&wanted.agent).is_some_and(|agent| agent.abilities.detailed_one_shot) {
+            let one_shot = StartRequest { one_shot: true, ..wanted.clone() };
+            match self.run_form(stored.as_ref(), one_shot).await {
+                // That form cannot do all that the other can.
+                Err(problem) if problem.code == "unsupported" => {}
+                started => return started,
+            }
+        }
+        self.run_form(stored.as_ref(), wanted).await
+    }
+
+    async fn run_form(&self, stored: Option<&Stored>, wanted: StartRequest) -> Result<Session, Problem> {
+        match stored {
+            Some(stored) => self.resume(stored, wanted).await,
             None => self.begin(wanted).await,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use switchboard_event::{Body, Event, Id, Status};
+use switchboard_event::{Body, Delta, Event, Id, Item, Status};
 
 use super::{Broken, must};
 
@@ -23,6 +23,8 @@ pub struct Books {
     turn: Option<u32>,
     turns: u32,
     items: HashMap<Id, Place>,
+    /// The names by which the open tools were shown.
+    tools: HashMap<Id, String>,
     requests: HashSet<Id>,
     /// What ended since the last reply was counted.
     ended: HashSet<Id>,
@@ -34,7 +36,7 @@ type Place = (Option<Id>, Option<Id>);
 impl Books {
     pub fn new(reuse: Reuse) -> Self {
         let (items, requests, ended) = (HashMap::new(), HashSet::new(), HashSet::new());
-        Self { reuse, turn: None, turns: 0, items, requests, ended }
+        Self { reuse, turn: None, turns: 0, items, tools: HashMap::new(), requests, ended }
     }
 
     pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
@@ -44,9 +46,20 @@ impl Books {
         let (seq, turn, open) = (event.seq, event.turn, self.turn);
         must!(turn == open, "every event names the open turn", "event {seq} names {turn:?}, {open:?} is open");
         match &event.body {
-            Body::ItemStarted(item) => self.item_started(event, item.status),
+            Body::ItemStarted(item) => {
+                self.item_started(event, item.status)?;
+                self.tool_is_named(event, item)
+            }
+            Body::ItemDelta(Delta::Set { patch }) => {
+                self.item_is_open(event)?;
+                self.tool_is_named(event, patch)
+            }
             Body::ItemDelta(_) => self.item_is_open(event),
-            Body::ItemCompleted(item) => self.item_completed(event, item.status),
+            Body::ItemCompleted(item) => {
+                self.tool_is_named(event, item)?;
+                self.tools.remove(item_of(event)?);
+                self.item_completed(event, item.status)
+            }
             Body::RequestOpened(request) => self.request_opened(&request.request),
             Body::RequestResolved(request) => self.request_resolved(&request.request),
             Body::TurnCompleted(_) => self.turn_completed(event),
@@ -78,6 +91,14 @@ impl Books {
         must!(!self.items.contains_key(id), "an item starts once", "{id} starts again at {}", event.seq);
         must!(!self.ended.contains(id), "what ended does not begin again", "{id} begins again at {}", event.seq);
         self.items.insert(id.clone(), (event.parent.clone(), event.thread.clone()));
+        Ok(())
+    }
+
+    fn tool_is_named(&mut self, event: &Event, item: &Item) -> Result<(), Broken> {
+        let (id, call) = (item_of(event)?, item.call.as_ref());
+        let Some(name) = call.map(|call| &call.name).filter(|name| !name.is_empty()) else { return Ok(()) };
+        let known = self.tools.entry(id.clone()).or_insert_with(|| name.clone());
+        must!(known == name, "a tool has one name", "{id} is {known}, then {name} at {}", event.seq);
         Ok(())
     }
 

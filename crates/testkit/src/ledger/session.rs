@@ -1,6 +1,6 @@
 //! A session from its first event to its last.
 
-use switchboard_event::{Body, Event, Id};
+use switchboard_event::{Body, Event, Id, Timestamp};
 
 use super::{
     Broken,
@@ -13,6 +13,7 @@ use crate::said::Said;
 /// Follows the events of one session.
 pub struct Ledger {
     seq: u64,
+    at: Timestamp,
     named: Option<(Id, Id, u32)>,
     ended: bool,
     natives: Natives,
@@ -23,7 +24,8 @@ impl Ledger {
     /// A ledger for the events of a session from its beginning.
     #[must_use]
     pub fn new(reuse: Reuse) -> Self {
-        Self { seq: 0, named: None, ended: false, natives: Natives::default(), books: Books::new(reuse) }
+        let (at, natives, books) = (Timestamp::default(), Natives::default(), Books::new(reuse));
+        Self { seq: 0, at, named: None, ended: false, natives, books }
     }
 
     /// The agent said something; its event has to come.
@@ -38,6 +40,8 @@ impl Ledger {
     pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
         must!(event.seq == self.seq + 1, "seq is dense", "{} after {}", event.seq, self.seq);
         self.seq = event.seq;
+        must!(event.at >= self.at, "times never go back", "event {} is of {}, after {}", event.seq, event.at, self.at);
+        self.at = event.at;
         must!(!self.ended, "session.ended is the last event", "{:?} follows it", event.body.kind());
         let is_first = event.seq == 1;
         must!(

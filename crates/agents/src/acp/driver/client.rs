@@ -35,6 +35,8 @@ pub struct Client {
     prompts: u32,
     /// The agent was told to stop, and has not done so yet.
     cancelling: bool,
+    /// What was chosen about approvals before the first prompt.
+    pub(super) chosen_approvals: Vec<Choice>,
     /// The session is open, and the agent still tells its history.
     pub(super) history: bool,
 }
@@ -46,6 +48,8 @@ pub enum Asked {
     Initialize,
     /// A session is opened, by this method.
     Open(&'static str),
+    /// What the agent does unasked is chosen, before the first prompt.
+    Approval,
     /// The model is chosen, before the first prompt.
     Model,
     /// `session/prompt`.
@@ -67,6 +71,7 @@ impl Client {
             questions: Questions::default(),
             prompts: 0,
             cancelling: false,
+            chosen_approvals: Vec::new(),
             history: false,
         }
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use switchboard_event::{ErrorCode, Fault};
 
 use super::{
+    approval_selectors::ApprovalStep,
     client::{Asked, Client},
     fields, servers,
     setup::Start,
@@ -68,6 +69,8 @@ impl Client {
             (Asked::Initialize, None) => self.met(&result, effects),
             (Asked::Open(method), None) => self.opened(method, &result, effects),
             (Asked::Open(method), Some(fault)) => self.not_opened(method, fault, effects),
+            (Asked::Approval, None) => self.approval_chosen(effects),
+            (Asked::Approval, Some(fault)) => effects.give_up(refused_to_ask(&fault.message)),
             (Asked::Model, None) => effects.push(Effect::Ready),
             (_, Some(fault)) => effects.give_up(self.advised(fault)),
             (Asked::Prompt | Asked::Other, None) => {}
@@ -147,9 +150,43 @@ impl Client {
         }
     }
 
-    /// The session is open: the model is chosen, where that has not been done.
+    /// The session is open: the agent is made to ask where it would not, then the model is chosen.
     pub(super) fn set_up(&mut self, effects: &mut Effects) {
         self.history = false;
+        self.choose_approval(effects);
+    }
+
+    fn choose_approval(&mut self, effects: &mut Effects) {
+        match self.offers.approvals.next_step(self.setup.approval) {
+            ApprovalStep::Nothing => self.choose_model(effects),
+            ApprovalStep::Choose(choice) if self.chosen_approvals.contains(&choice) => {
+                effects.give_up(refused_to_ask("it stayed in its mode"));
+            }
+            ApprovalStep::Choose(choice) => {
+                self.chosen_approvals.push(choice.clone());
+                self.choose(Asked::Approval, choice, effects);
+            }
+            ApprovalStep::Impossible(mode) => {
+                let said = format!(
+                    "the agent starts in mode {mode:?}, which runs tools without asking, and offers no mode that asks\n\
+                     hint: choose another mode in the agent's own settings, or the approval mode autoAll"
+                );
+                effects.give_up(Fault::new(ErrorCode::PermissionDenied, said));
+            }
+        }
+    }
+
+    /// The agent agreed. An answer to `session/set_mode` has no content; the others say what is set now.
+    fn approval_chosen(&mut self, effects: &mut Effects) {
+        if let Some(("session/set_mode", params)) = self.chosen_approvals.last()
+            && let Some(mode) = params["modeId"].as_str()
+        {
+            self.offers.approvals.set_mode(mode.to_owned());
+        }
+        self.choose_approval(effects);
+    }
+
+    fn choose_model(&mut self, effects: &mut Effects) {
         let Some(model) = self.setup.model.take() else { return effects.push(Effect::Ready) };
         match self.offers.model(&model) {
             Ok(choice) => self.choose(Asked::Model, choice, effects),
@@ -169,6 +206,14 @@ impl Client {
         let hint = self.setup.login.clone().unwrap_or_else(ways);
         Fault { message: format!("{}\nhint: {hint}", fault.message), ..fault }
     }
+}
+
+fn refused_to_ask(why: &str) -> Fault {
+    let said = format!(
+        "the agent could not be set to ask before it acts: {why}\n\
+         hint: choose a mode that asks in the agent's own settings, or the approval mode autoAll"
+    );
+    Fault::new(ErrorCode::PermissionDenied, said)
 }
 
 fn unable(what: &str) -> Fault {

@@ -1,6 +1,7 @@
 //! What is said to a living ACP agent. What passes is read by the reader of this folder, like any other transcript.
 
 mod answers;
+mod approval_selectors;
 mod client;
 mod fields;
 mod handshake;

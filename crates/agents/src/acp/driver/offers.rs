@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::approval_selectors::ApprovalSelectors;
 use crate::{Object, Unsupported, commands::Commands};
 
 /// What can be chosen in the session.
@@ -13,6 +14,8 @@ pub struct Offers {
     models: bool,
     /// The slash commands that it told of.
     pub commands: Commands,
+    /// What decides about what it does unasked.
+    pub approvals: ApprovalSelectors,
 }
 
 /// One of the agent's selectors.
@@ -33,6 +36,7 @@ impl Offers {
     pub fn heard(&mut self, fields: &Object<'_>) {
         self.modes |= fields.get("modes").is_some();
         self.models |= fields.get("models").is_some();
+        self.approvals.read(fields);
         if fields.get("availableCommands").is_some() {
             let names = fields.array("availableCommands").into_iter();
             self.commands.are(names.filter_map(|command| command.object().filled("name")));

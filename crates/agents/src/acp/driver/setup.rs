@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_event::McpServerConfig;
+use switchboard_event::{ApprovalMode, McpServerConfig};
 
 /// What a session with an ACP agent is to be like.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub struct Setup {
     pub start: Start,
     /// The model to choose, where that is not said when the agent is started.
     pub model: Option<String>,
+    /// What the agent may do unasked.
+    pub approval: ApprovalMode,
     /// What a person can do who is not logged in.
     pub login: Option<String>,
     /// What is peculiar about the agent.

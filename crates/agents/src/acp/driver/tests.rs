@@ -374,6 +374,92 @@ fn the_model_is_chosen_in_the_newest_way_that_the_agent_offers() {
     wish().check(agent("acp").unwrap(), &script(r#""modes":{}"#, none));
 }
 
+/// Modes as agents announce them, the current one first.
+fn modes(current: &str, others: &[(&str, &str)]) -> String {
+    let modes: Vec<_> =
+        others.iter().map(|(id, description)| json!({ "id": id, "name": id, "description": description })).collect();
+    json!({ "modes": { "currentModeId": current, "availableModes": modes } }).to_string()
+}
+
+const CAREFUL: (&str, &str) = ("default", "Require approval for file edits or shell commands");
+const EDITING: (&str, &str) = ("auto-edit", "Automatically approve file edits");
+const JUDGING: (&str, &str) = ("auto", "LLM classifier auto-approves safe actions, blocks risky ones");
+const FREE: (&str, &str) = ("yolo", "Automatically approve all tools");
+
+/// A session is opened with these offers, and then this is done.
+fn check_opening(approval: &str, offers: &str, then: &str) {
+    let inner = offers.strip_prefix('{').unwrap();
+    let script = format!(
+        "> {{\"send\":{{\"method\":\"initialize\"}}}}\n{MET}\n> {{\"send\":{{\"method\":\"session/new\"}}}}\n\
+         {{\"in\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"sessionId\":\"a1\",{inner}}}}}\n{then}"
+    );
+    let wish = Wish { command: wish().command, ..Wish::of(&json!({ "approvalMode": approval })) };
+    wish.check(agent("acp").unwrap(), &script);
+}
+
+#[test]
+fn an_agent_that_would_not_ask_is_made_to_before_the_first_prompt() {
+    let asks = r#"
+        > {"send":{"id":2,"method":"session/set_mode","params":{"sessionId":"a1","modeId":"default"}}}
+        {"in":{"jsonrpc":"2.0","id":2,"result":{}}}
+        > "ready"
+    "#;
+    let all = [CAREFUL, EDITING, JUDGING, FREE];
+    for (approval, current, expected) in [
+        ("ask", "auto", asks),
+        ("ask", "yolo", asks),
+        ("ask", "auto-edit", asks),
+        // A mode that is not among those announced says nothing.
+        ("ask", "unheard-of", asks),
+        ("askDangerous", "auto", asks),
+        ("autoEdit", "auto", asks),
+        ("autoEdit", "auto-edit", "> \"ready\""),
+        ("ask", "default", "> \"ready\""),
+        ("autoAll", "auto", "> \"ready\""),
+    ] {
+        check_opening(approval, &modes(current, &all), expected);
+    }
+}
+
+#[test]
+fn modes_that_are_options_are_set_as_options() {
+    let offers = |mode: &str, allow_all: bool| {
+        json!({ "configOptions": [
+            { "id": "preset", "category": "mode", "type": "select", "currentValue": mode, "options": [
+                { "value": "read-only", "name": "Read-only", "description": "Requires approval to edit files." },
+                { "value": "agent", "name": "Auto review", "description": "Only ask for potentially unsafe actions" }] },
+            { "id": "effort", "category": "thought_level", "type": "select", "currentValue": "auto", "options": [
+                { "value": "auto", "name": "Auto" }, { "value": "default", "name": "Default" }] },
+            { "id": "allow_all", "name": "Allow all", "type": "boolean", "currentValue": allow_all },
+        ] })
+    };
+    let answer = |id: u32, offers: &serde_json::Value| json!({ "in": { "jsonrpc": "2.0", "id": id, "result": offers } });
+    let set_mode = r#"> {"send":{"id":2,"method":"session/set_config_option","params":{"sessionId":"a1","configId":"preset","value":"read-only"}}}"#;
+    let unset = r#"> {"send":{"id":3,"method":"session/set_config_option","params":{"configId":"allow_all","type":"boolean","value":false}}}"#;
+    let (first, second) = (answer(2, &offers("read-only", true)), answer(3, &offers("read-only", false)));
+    let script = format!("{set_mode}\n{first}\n{unset}\n{second}\n> \"ready\"");
+    check_opening("ask", &offers("agent", true).to_string(), &script);
+    // An agent that says yes and does something else is not trusted.
+    let stays = answer(2, &offers("agent", false));
+    let script = format!("{set_mode}\n{stays}\n> {{\"code\":\"permission_denied\"}}");
+    check_opening("ask", &offers("agent", false).to_string(), &script);
+}
+
+#[test]
+fn an_agent_that_cannot_ask_does_not_start() {
+    let refused = r#"
+        > {"send":{"id":2,"method":"session/set_mode"}}
+        {"in":{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"not here"}}}
+        > {"code":"permission_denied"}
+    "#;
+    check_opening("ask", &modes("yolo", &[CAREFUL, FREE]), refused);
+    check_opening("ask", &modes("yolo", &[EDITING, FREE]), r#"> {"code":"permission_denied"}"#);
+    check_opening("autoEdit", &modes("yolo", &[FREE]), r#"> {"code":"permission_denied"}"#);
+    // Modes that are about something else are left alone.
+    let agents = [("build", "The default agent"), ("plan", "Plan mode. Disallows all edit tools.")];
+    check_opening("ask", &modes("build", &agents), "> \"ready\"");
+}
+
 #[test]
 fn modes_and_options_can_be_set() {
     check(&[

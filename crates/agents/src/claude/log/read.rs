@@ -60,6 +60,10 @@ struct Told {
 }
 
 impl Reader for Log {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn product(&self) -> Option<&'static str> {
         Some("claude_code")
     }

@@ -36,6 +36,10 @@ pub struct AppServer {
 }
 
 impl Reader for AppServer {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         scribe.happened(fields.get("emittedAtMs").and_then(Json::i64).and_then(Timestamp::from_millis));

@@ -14,6 +14,10 @@ pub struct Log {
 }
 
 impl Reader for Log {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let Some(line) = Line::of(&mut Walk::new(record.text())) else { return };
         scribe.happened(line.at);

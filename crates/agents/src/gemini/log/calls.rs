@@ -54,8 +54,11 @@ impl Log {
 /// What a tool gave back, or what went wrong.
 type Given = Result<String, String>;
 
+/// The states of a call that is not over, as Gemini CLI 0.61.0 has them.
+const UNDER_WAY: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "executing"];
+
 fn is_over(call: &Object<'_>) -> bool {
-    matches!(call.str("status").as_deref(), Some("success" | "error" | "cancelled")) || call.get("result").is_some()
+    call.get("result").is_some() || !call.str("status").is_none_or(|status| UNDER_WAY.contains(&&*status))
 }
 
 fn finish(id: &Id, call: &Object<'_>, scribe: &mut Scribe) {
@@ -64,14 +67,15 @@ fn finish(id: &Id, call: &Object<'_>, scribe: &mut Scribe) {
     let told = responses.iter().find(|response| response.str("id").is_none_or(|given| given == **id));
     let told = told.or(responses.first()).map(|response| given(&response.object("response")));
     let shown = call.get("resultDisplay").map(parts::text).filter(|text| !text.is_empty());
-    let failed = matches!(call.str("status").as_deref(), Some("error" | "cancelled"));
+    // A call that has a result may still be called under way.
+    let failed = !call.str("status").is_none_or(|status| status == "success" || UNDER_WAY.contains(&&*status));
     let given = match (told, failed) {
         (Some(Err(why)), _) => Err(why),
         (told, true) => Err(told.and_then(Result::ok).or_else(|| shown.clone()).unwrap_or_default()),
         (told, false) => Ok(told.and_then(Result::ok).unwrap_or_default()),
     };
     let mut item = ended(item, given, shown);
-    if call.is("status", "cancelled") && item.status == Status::Failed {
+    if call.str("status").is_some_and(|status| results::is_cancelled(&status)) && item.status == Status::Failed {
         item.status = Status::Interrupted;
     }
     changed(&mut item, &call.object("resultDisplay"), scribe);

@@ -53,6 +53,10 @@ pub fn reader() -> Box<dyn Reader> {
 }
 
 impl Reader for Log {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
         self.introduce(scribe);
         let fields = record.object();

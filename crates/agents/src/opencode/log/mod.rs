@@ -61,6 +61,10 @@ pub fn reader() -> Box<dyn Reader> {
 }
 
 impl Reader for Log {
+    fn tells_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
         let fields = record.object();
         let held = Held::data(&fields);

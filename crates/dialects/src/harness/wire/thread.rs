@@ -183,6 +183,9 @@ pub struct TokenUsage<'a> {
     pub cache_read_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
+    /// Ours: tokens of tool use, where the agent counts them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_tokens: Option<u64>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<UsageMeta<'a>>,
 }

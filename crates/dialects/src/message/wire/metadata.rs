@@ -118,6 +118,9 @@ pub struct Tokens {
     pub cache_read_tokens: u64,
     pub cache_write_tokens: u64,
     pub reasoning_tokens: u64,
+    /// Those of tool use, where the agent counts them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_tokens: Option<u64>,
     pub total_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -131,7 +134,8 @@ impl From<&Usage> for Tokens {
             cache_read_tokens: usage.cache_read,
             cache_write_tokens: usage.cache_write(),
             reasoning_tokens: usage.reasoning,
-            total_tokens: usage.all_input().saturating_add(usage.output),
+            tool_tokens: usage.tool,
+            total_tokens: usage.total(),
             cost_usd: usage.cost_usd,
         }
     }

@@ -68,6 +68,9 @@ pub struct Facts<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub capabilities: Option<&'a RawValue>,
+    #[serde(rename = "authMethods", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub auth_methods: Option<&'a RawValue>,
 }
 
 impl<'a> From<&'a Info> for Facts<'a> {
@@ -87,6 +90,7 @@ impl<'a> From<&'a Info> for Facts<'a> {
             mcp: &info.mcp,
             agents: &info.agents,
             capabilities: info.capabilities.as_deref(),
+            auth_methods: info.auth_methods.as_deref(),
         }
     }
 }

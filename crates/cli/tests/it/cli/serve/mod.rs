@@ -3,6 +3,7 @@
 mod ends;
 mod full_disk;
 mod inside;
+mod one_task;
 pub mod rig;
 mod stalled;
 mod starts;

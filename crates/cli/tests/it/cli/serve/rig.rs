@@ -40,6 +40,15 @@ impl Served {
         Self::run(folder, more, command)
     }
 
+    /// With a program in the place of an agent's.
+    pub fn with_agent(variable: &str, program: &Path) -> Self {
+        Self::run(tempfile::tempdir().unwrap(), &[], |args| {
+            let mut command = command(args);
+            command.env(variable, program);
+            command
+        })
+    }
+
     /// As an ordinary user, if this is root.
     pub fn as_ordinary_user() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
