@@ -46,6 +46,8 @@ pub struct Translator {
     zero: Timestamp,
     /// `now` is more than the time at which the stream was opened.
     time_known: bool,
+    /// Events may wait until it is. A session that has an id already runs, and the first event must not wait.
+    waits_for_time: bool,
     /// The time of the last event that was given: no later one is earlier.
     latest: Timestamp,
 }
@@ -68,6 +70,7 @@ impl Translator {
         );
         scribe.product(reader.product());
         Self {
+            waits_for_time: reader.tells_time() && options.session.is_none(),
             reader,
             scribe,
             session: options.session,
@@ -220,7 +223,7 @@ impl Translator {
             self.session = Some(self.made_up.clone());
         }
         self.hold &= self.scribe.session().is_none() && self.records < PATIENCE;
-        let undated = !self.time_known && self.reader.tells_time() && self.records < PATIENCE;
+        let undated = self.waits_for_time && !self.time_known && self.records < PATIENCE;
         let Some(session) = self.session.as_ref().filter(|_| !self.hold && !undated) else {
             self.held.extend(self.scribe.drain());
             return;

@@ -16,7 +16,8 @@ pub struct Event {
     pub seq: u64,
     /// The session.
     pub session: Id,
-    /// When it happened.
+    /// When it happened, never before the event before it: an agent's own times may go back, and stay as they are in
+    /// `native`.
     pub at: Timestamp,
     /// The agent.
     pub agent: Id,
