@@ -263,3 +263,51 @@ fn unknown(record: &Record<'_>) -> Notice {
     }
     notice
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::{Event, Id, Timestamp};
+
+    use super::{Options, Translator};
+    use crate::{Record, source};
+
+    fn translate(session: Option<&str>, lines: &[&str]) -> Vec<Event> {
+        let arrival = Timestamp::parse("2030-01-01T00:00:00Z").unwrap();
+        let options = Options { session: session.map(Id::from), arrival, ..Options::default() };
+        let mut translator = Translator::new(source("board").unwrap(), options);
+        let mut events = Vec::new();
+        for line in lines {
+            translator.record(&Record::from_line(line.as_bytes()).unwrap(), &mut events);
+        }
+        translator.end(&mut events);
+        events
+    }
+
+    #[test]
+    fn times_never_go_back_and_the_record_keeps_its_own() {
+        let lines = [
+            r#"{"id":"1","sessionId":"a","type":"log","payload":{"line":"x"},"timestamp":"2026-11-15T10:00:02Z"}"#,
+            r#"{"id":"2","sessionId":"a","type":"log","payload":{"line":"y"},"timestamp":"2026-11-15T10:00:01Z"}"#,
+            r#"{"id":"3","sessionId":"a","type":"log","payload":{"line":"z"},"timestamp":"2026-11-15T10:00:03Z"}"#,
+        ];
+        let events = translate(None, &lines);
+        assert!(events.is_sorted_by_key(|event| event.at));
+        assert_eq!(events[0].at, Timestamp::parse("2026-11-15T10:00:02Z").unwrap());
+        assert_eq!(events.last().unwrap().at, Timestamp::parse("2026-11-15T10:00:03Z").unwrap());
+        let natives: Vec<_> = events.iter().filter_map(|event| event.native.as_ref()).collect();
+        assert!(serde_json::to_string(&natives).unwrap().contains("10:00:01Z"));
+    }
+
+    #[test]
+    fn what_comes_before_the_first_time_has_it_and_not_that_of_the_reading() {
+        let lines = [
+            r#"{"id":1,"method":"GET","path":"/api/sessions/a","status":200,"body":{"id":"a"}}"#,
+            r#"{"id":"1","sessionId":"a","type":"log","payload":{"line":"x"},"timestamp":"2026-11-15T10:00:02Z"}"#,
+        ];
+        let told = Timestamp::parse("2026-11-15T10:00:02Z").unwrap();
+        assert!(translate(None, &lines).iter().all(|event| event.at == told));
+        // A session that runs does not wait.
+        let events = translate(Some("mine"), &lines);
+        assert!(events.is_sorted_by_key(|event| event.at));
+    }
+}

@@ -229,7 +229,7 @@ mod tests {
             ("default", "Manual", "Always ask before making changes", Asks),
             ("acceptEdits", "Accept edits", "Automatically accept all file edits", AllowsEdits),
             ("plan", "Plan", "Create a plan before making changes", ReadOnly),
-            ("auto", "Auto", "Claude handles permission decisions", DecidesItself),
+            ("auto", "Auto", "The model handles permission decisions", DecidesItself),
             ("dontAsk", "Don't Ask", "Don't prompt for permissions, deny if not pre-approved", AllowsAll),
             ("bypassPermissions", "Bypass permissions", "Accepts all permissions", AllowsAll),
             // Gemini CLI 0.61.0.

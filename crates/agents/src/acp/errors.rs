@@ -127,5 +127,20 @@ mod tests {
         );
         check(r#"{"code":-32601,"message":"nope"}"#, ErrorCode::ProtocolError, "nope");
         check("{}", ErrorCode::ExecutionError, "the agent failed without a message");
+        let long = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+        let error = format!(r#"{{"code":400,"message":"{{\"error\":{{\"code\":400,\"message\":\"{long}\"}}}}"}}"#);
+        check(&error, ErrorCode::ContextOverflow, long);
+    }
+
+    #[test]
+    fn an_error_that_is_only_told() {
+        let check = |text: &str, code, status, message: &str| {
+            let fault = super::explained(text);
+            assert_eq!((fault.code, fault.http_status, fault.message.as_str()), (code, status, message), "{text}");
+        };
+        let exceeded = "exceeded retry limit, last status: 429 Too Many Requests";
+        check(&format!("{exceeded}\n\n"), ErrorCode::RateLimit, Some(429), exceeded);
+        check(r#"{"error": {"message": "fake error 400"}}"#, ErrorCode::ApiError, None, "fake error 400");
+        check("", ErrorCode::ApiError, None, super::NO_MESSAGE);
     }
 }

@@ -98,7 +98,25 @@ pub fn exit_code(display: &str) -> Option<i32> {
 mod tests {
     use switchboard_event::Status;
 
-    use super::shown;
+    use super::{ended, shown};
+    use crate::Json;
+
+    #[test]
+    fn only_a_known_success_is_one() {
+        use switchboard_event::{Call, Item, Tool};
+        for (result, status, error) in [
+            (r#"{"status":"success","output":"x"}"#, Status::Completed, None),
+            (r#"{"output":"x"}"#, Status::Completed, None),
+            (r#"{"status":"error","output":"no"}"#, Status::Failed, Some("no")),
+            (r#"{"error":{"message":"no"}}"#, Status::Failed, Some("no")),
+            (r#"{"status":"cancelled"}"#, Status::Interrupted, Some("the tool ended with the status \"cancelled\"")),
+            (r#"{"status":"timed_out"}"#, Status::Failed, Some("the tool ended with the status \"timed_out\"")),
+        ] {
+            let item = Item::new(Tool::default()).with_call(Call::default());
+            let item = ended(item, &Json::parse(result).unwrap().object());
+            assert_eq!((item.status, item.call.unwrap().error.as_deref()), (status, error), "{result}");
+        }
+    }
 
     fn check(display: &str, output: &str, exit_code: Option<i32>, status: Status) {
         let shown = shown(display);

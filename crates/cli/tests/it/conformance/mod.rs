@@ -9,6 +9,7 @@ mod repetition;
 mod split;
 mod truncated;
 mod unknown;
+mod usage;
 
 use switchboard_testkit::{
     check::Checker,

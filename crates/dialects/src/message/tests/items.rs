@@ -11,16 +11,18 @@ use crate::{
 #[test]
 fn every_tool_is_called_once_and_ends_once() {
     let messages = everything().in_dialect(&DIALECT);
-    let mut called: Vec<_> = messages.iter().flat_map(|m| m["content"].as_array().unwrap()).collect();
-    let mut ended = called.clone();
-    called.retain(|block| block["type"] == "tool_use");
-    ended.retain(|block| block["type"] == "tool_result");
-    let sorted = |blocks: Vec<&Value>, key: &str| {
-        let mut ids: Vec<String> = blocks.iter().map(|block| block[key].to_string()).collect();
+    // Only what tells of the tool for the first time has its input and no parent.
+    let begins = |m: &&Value| m["type"] == "tool_progress" && m["metadata"].get("input").is_some();
+    let progress = messages.iter().filter(begins).map(|m| &m["metadata"]["tool_use_id"]);
+    let blocks: Vec<_> = messages.iter().flat_map(|m| m["content"].as_array().unwrap()).collect();
+    let called = blocks.iter().filter(|block| block["type"] == "tool_use").map(|block| &block["id"]);
+    let ended = blocks.iter().filter(|block| block["type"] == "tool_result").map(|block| &block["tool_use_id"]);
+    let sorted = |ids: Vec<&Value>| {
+        let mut ids: Vec<String> = ids.into_iter().map(Value::to_string).collect();
         ids.sort();
         ids
     };
-    assert_eq!(sorted(called, "id"), sorted(ended, "tool_use_id"));
+    assert_eq!(sorted(progress.chain(called).collect()), sorted(ended.collect()));
 }
 
 #[test]
@@ -60,31 +62,42 @@ fn thoughts_are_streamed_by_one_field_only() {
 }
 
 #[test]
+fn a_call_that_is_a_block_of_a_message_stays_one_and_others_begin_with_progress() {
+    for (is_block, first) in [(true, "assistant"), (false, "tool_progress")] {
+        let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "is_block": is_block});
+        let mut samples = Samples::in_turn();
+        samples.starts("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
+        samples.ends("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
+        let messages = after_start(&samples);
+        assert_eq!(types(&messages), [first, "tool_use_summary"]);
+        assert_eq!(messages[1]["parentId"], messages[0]["id"]);
+    }
+}
+
+#[test]
 fn a_tool_is_called_goes_on_and_ends() {
-    let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message"});
+    let call =
+        json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message", "is_block": true});
     let mut samples = Samples::in_turn();
     samples.starts("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
     samples.grows("c", "output", "a\n");
     samples.item("c", "item.delta", json!({"op": "progress", "elapsed_ms": 1500}));
     samples.ends("c", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 2, "call": call}));
     let messages = after_start(&samples);
-    assert_eq!(types(&messages), ["assistant", "tool_progress", "tool_progress", "tool_progress", "tool_use_summary"]);
+    assert_eq!(types(&messages), ["assistant", "tool_progress", "tool_progress", "tool_use_summary"]);
     assert_eq!(messages[0]["content"], json!([{"type": "tool_use", "id": "c", "name": "sh", "input": {"cmd": "ls"}}]));
     assert!(messages.iter().all(|message| message["metadata"]["team_type"] == "team_message"));
     assert!(
         messages.iter().skip(1).all(|message| message["parentId"] == messages[0]["id"] && message["role"] == "tool")
     );
+    assert_eq!(messages[1]["metadata"]["status"], "running");
+    assert_eq!(messages[1]["metadata"]["output_delta"], "a\n");
+    assert_eq!(messages[2]["metadata"]["elapsed_time_seconds"], 1.5);
     assert_eq!(
-        (&messages[1]["metadata"]["status"], &messages[1]["metadata"]["input"]),
-        (&json!("running"), &json!({"cmd": "ls"}))
-    );
-    assert_eq!(messages[2]["metadata"]["output_delta"], "a\n");
-    assert_eq!(messages[3]["metadata"]["elapsed_time_seconds"], 1.5);
-    assert_eq!(
-        messages[4]["content"],
+        messages[3]["content"],
         json!([{"type": "tool_result", "tool_use_id": "c", "content": "a\n", "is_error": true}])
     );
-    let metadata = &messages[4]["metadata"];
+    let metadata = &messages[3]["metadata"];
     assert_eq!(
         [
             &metadata["status"],
@@ -164,7 +177,7 @@ fn a_plan_is_a_status_and_its_tool_a_tool() {
     samples.starts("q", called.clone());
     samples.ends("q", called);
     let messages = after_start(&samples);
-    assert_eq!(types(&messages), ["status_change", "assistant", "tool_progress", "tool_use_summary"]);
+    assert_eq!(types(&messages), ["status_change", "tool_progress", "tool_use_summary"]);
     assert_eq!(messages[0]["metadata"]["plan"], json!([{"step": "one", "status": "pending"}]));
     assert_eq!(messages[0]["metadata"]["status"], "running");
 }
@@ -179,8 +192,8 @@ fn a_subagent_points_at_its_call() {
     samples.grows("m", "text", "hi");
     samples.ends("m", json!({"type": "agent_message", "text": "hi"}));
     let messages = after_start(&samples);
-    assert_eq!(types(&messages), ["assistant", "tool_progress", "stream_event", "assistant"]);
-    for message in &messages[2..] {
+    assert_eq!(types(&messages), ["tool_progress", "stream_event", "assistant"]);
+    for message in &messages[1..] {
         assert_eq!(message["parentId"], messages[0]["id"]);
         assert_eq!(
             (&message["metadata"]["thread_id"], &message["metadata"]["parent_tool_use_id"]),
@@ -211,8 +224,8 @@ fn a_changed_call_is_told_without_what_grew() {
     samples.item("t", "item.delta", json!({"op": "set", "patch": item("one")}));
     samples.item("t", "item.delta", json!({"op": "set", "patch": item("two")}));
     let messages = after_start(&samples);
-    assert_eq!(types(&messages), ["assistant", "tool_progress", "tool_progress"]);
-    assert_eq!(messages[2]["metadata"]["title"], "two");
+    assert_eq!(types(&messages), ["tool_progress", "tool_progress"]);
+    assert_eq!(messages[1]["metadata"]["title"], "two");
 }
 
 #[test]
@@ -225,6 +238,6 @@ fn an_item_that_turns_out_to_be_a_tool_is_called_before_it_ends() {
     samples.ends("a", json!({"type": "tool", "output": "done", "call": {"name": "t", "kind": "other"}}));
     samples.starts("b", tool);
     samples.ends("b", json!({"type": "unknown", "name": "novelty"}));
-    let called = ["assistant", "tool_progress", "tool_use_summary"];
+    let called = ["tool_progress", "tool_use_summary"];
     assert_eq!(types(&after_start(&samples)), [called, called].concat());
 }
