@@ -18,13 +18,20 @@ pub fn call(subagent: &mut Subagent, call: &mut Option<Box<Call>>, fields: &Obje
     };
     subagent.background = tool == "spawn_agent";
     subagent.result = answers(fields).or(subagent.result.take());
-    call.get_or_insert_default().name = tool;
+    name_call(call.get_or_insert_default(), tool);
+}
+
+/// The model may have called the tool by another name, by which it is known already: `wait_agent` for `wait`.
+fn name_call(call: &mut Call, tool: String) {
+    if call.name.is_empty() {
+        call.name = tool;
+    }
 }
 
 /// The same, where the call is about agents that are there already.
 pub fn talk(tool: &mut Tool, call: &mut Option<Box<Call>>, fields: &Object<'_>) {
     let call = call.get_or_insert_default();
-    call.name = snake(&fields.str("tool").unwrap_or_default());
+    name_call(call, snake(&fields.str("tool").unwrap_or_default()));
     call.title = fields.filled("prompt").map(|prompt| first_line(&prompt)).or(call.title.take());
     tool.output = answers(fields).unwrap_or_else(|| std::mem::take(&mut tool.output));
 }
