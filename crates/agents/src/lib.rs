@@ -9,6 +9,7 @@ mod driver;
 #[cfg(test)]
 mod driver_tests;
 mod framing;
+mod joined_records;
 mod json;
 mod launch;
 mod logs;
@@ -37,6 +38,7 @@ pub use driver::{
     Answer, Command, Decision, Driver, Effect, Effects, Feed, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
 };
 pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
+pub use joined_records::{ends_with_record, split_joined_records};
 pub use json::{Json, Object};
 pub use launch::{Host, Input, Launch, Order, Resume, StateDirectory};
 pub use logs::{

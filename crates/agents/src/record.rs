@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use switchboard_event::{Dir, Native, NativeBody, Timestamp};
 
-use crate::Json;
+use crate::{Json, split_joined_records};
 
 static DIR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"dir\""));
 static MSG: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"msg\""));
@@ -32,6 +32,28 @@ pub enum RecordBody<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// Reads the records of a line of a living agent. Most lines are one.
+    pub fn for_each_live(line: &'a [u8], at: Timestamp, mut each: impl FnMut(&Self)) {
+        Self::for_each(line, |piece| Self::live(piece, at), &mut each);
+    }
+
+    /// Reads the records of a line. Most lines are one; see [`split_joined_records`].
+    pub fn for_each_in_line(line: &'a [u8], mut each: impl FnMut(&Self)) {
+        Self::for_each(line, Self::from_line, &mut each);
+    }
+
+    fn for_each(line: &'a [u8], read: impl Fn(&'a [u8]) -> Option<Self>, each: &mut impl FnMut(&Self)) {
+        let Some(record) = read(line) else { return };
+        let pieces = match record.body {
+            RecordBody::Json(_) => Vec::new(),
+            RecordBody::Text(_) | RecordBody::Bytes(_) => split_joined_records(line),
+        };
+        if pieces.is_empty() {
+            return each(&record);
+        }
+        pieces.into_iter().filter_map(read).for_each(|record| each(&record));
+    }
+
     /// Reads a line of a living agent: whatever it looks like, it is no transcript.
     #[must_use]
     pub fn live(line: &'a [u8], at: Timestamp) -> Option<Self> {

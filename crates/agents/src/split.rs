@@ -46,7 +46,7 @@ fn next<'a>(text: &'a str, at: &mut usize, separator: u8) -> Option<&'a str> {
 }
 
 /// Behind the closing quote of a string whose content begins at `from`.
-fn string_end(bytes: &[u8], from: usize) -> usize {
+pub fn string_end(bytes: &[u8], from: usize) -> usize {
     // Most strings are short and without escapes. In the others, quotes are rarer than escapes.
     let mut at = plain::end(bytes, from);
     loop {

@@ -100,6 +100,9 @@ pub struct Info {
     /// The folder it works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The agent's own name for the project that it works on, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_hash: Option<String>,
     /// The current model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -169,6 +172,7 @@ impl Info {
             }
         }
         value(&mut self.cwd, &news.cwd);
+        value(&mut self.project_hash, &news.project_hash);
         value(&mut self.model, &news.model);
         value(&mut self.provider, &news.provider);
         value(&mut self.mode, &news.mode);

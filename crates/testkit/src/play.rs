@@ -42,9 +42,7 @@ impl Player {
 }
 
 fn read(translator: &mut Translator, line: &[u8], out: &mut Vec<Event>) {
-    if let Some(record) = Record::from_line(line) {
-        translator.record(&record, out);
-    }
+    Record::for_each_in_line(line, |record| translator.record(record, out));
 }
 
 /// The events of a whole stream.

@@ -104,10 +104,14 @@ fn log_of(source: &Source, place: &Path) -> Option<(&'static Logs, LogFile)> {
 
 /// The records of a file, one a line.
 fn as_lines(form: Option<Form>, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    let line = |part: String| part.replace(['\n', '\r'], " ") + "\n";
     match form {
         Some(Form::Document(parts)) => {
-            let line = |part: String| part.replace(['\n', '\r'], " ") + "\n";
             Ok(parts(&String::from_utf8_lossy(&bytes)).into_iter().map(line).collect::<String>().into_bytes())
+        }
+        Some(Form::SharedDocument(parts)) => {
+            let parts = parts(&String::from_utf8_lossy(&bytes)).into_iter().map(|(_, part)| part);
+            Ok(parts.map(line).collect::<String>().into_bytes())
         }
         Some(Form::Compressed) => zstd::decode_all(&*bytes).context("not compressed by zstd"),
         _ => Ok(bytes),

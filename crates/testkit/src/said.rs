@@ -2,6 +2,7 @@
 //! from the code that it checks.
 
 use serde_json::value::RawValue;
+use switchboard_agents::split_joined_records;
 use switchboard_event::{Dir, Native, NativeBody};
 
 /// One native record, as an event must carry it.
@@ -40,7 +41,14 @@ impl From<&Native> for Said {
 /// All records of a stream.
 #[must_use]
 pub fn said(stream: &[u8]) -> Vec<Said> {
-    stream.split(|byte| *byte == b'\n').filter_map(line).collect()
+    stream.split(|byte| *byte == b'\n').flat_map(records).collect()
+}
+
+/// The records of a line, which may have been joined with what was appended to a torn one.
+fn records(text: &[u8]) -> Vec<Said> {
+    let Some(said) = line(text) else { return Vec::new() };
+    let pieces = if said.form == Form::Json { Vec::new() } else { split_joined_records(text) };
+    if pieces.is_empty() { vec![said] } else { pieces.into_iter().filter_map(line).collect() }
 }
 
 fn line(line: &[u8]) -> Option<Said> {

@@ -192,7 +192,8 @@ fn stronger(known: CallKind, told: CallKind, asks: bool) -> CallKind {
 
 /// The input says something: agents begin a call with `{}` before the model has written what it is given.
 fn is_filled(input: &RawValue) -> bool {
-    parsed(Some(input)).is_some_and(|input| if input.is_object() { !input.object().is_empty() } else { !input.is_null() })
+    parsed(Some(input))
+        .is_some_and(|input| if input.is_object() { !input.object().is_empty() } else { !input.is_null() })
 }
 
 /// Two lists as one, without what is in both.

@@ -32,7 +32,10 @@ pub fn explained(text: &str) -> Fault {
     let status = status_in(text).or_else(|| error.status("code"));
     let code = said(&message).or_else(|| status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ApiError);
     let message = if message.is_empty() { NO_MESSAGE.to_owned() } else { message };
-    Fault { info: error.filled("code").or_else(|| error.filled("type")), ..Fault::new(code, message).with_status(status) }
+    Fault {
+        info: error.filled("code").or_else(|| error.filled("type")),
+        ..Fault::new(code, message).with_status(status)
+    }
 }
 
 /// `unexpected status 400 Bad Request: …` and `exceeded retry limit, last status: 429 Too Many Requests`.

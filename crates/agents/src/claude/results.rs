@@ -44,7 +44,9 @@ pub fn of_tool(
         Details::Plan(plan) => plan.output = Some(text.clone()),
         _ => {}
     }
+    let is_command = matches!(item.details, Details::Command(_));
     if let Some(call) = &mut item.call {
+        call.exit_code = exit_code(&text, failed, structured).filter(|_| !is_command);
         call.error = failed.then(|| plain(&text).to_owned());
         call.content = content.into_iter().filter(|c| c.text.is_none()).collect();
     }
@@ -93,6 +95,15 @@ const NOT_TAKEN: &str = "<tool_use_error>";
 /// Without the tags that Claude puts around its own messages to the model.
 fn plain(text: &str) -> &str {
     text.strip_prefix(NOT_TAKEN).and_then(|t| t.strip_suffix("</tool_use_error>")).unwrap_or(text)
+}
+
+/// The exit code that a tool other than a shell reports: of a background task that it waited for, say.
+fn exit_code(text: &str, failed: bool, structured: Option<Json<'_>>) -> Option<i32> {
+    let fields = structured.map(Json::object).unwrap_or_default();
+    let reported = [&fields, &fields.object("task")].into_iter().find_map(|fields| fields.i32("exitCode"));
+    let tagged = || text.split_once("<exit_code>").and_then(|(_, rest)| rest.split_once("</exit_code>"));
+    let failure = || text.strip_prefix("Exit code ").filter(|_| failed).and_then(|rest| rest.lines().next());
+    reported.or_else(|| tagged().map(|(code, _)| code).or_else(failure)?.trim().parse().ok())
 }
 
 /// Claude Code 2.1.197 has no field for an exit code: a failure is a text that begins with `Exit code 3`.

@@ -1,7 +1,8 @@
 //! Function calls of the model's API as items. Codex itself runs them; only older descriptions show them.
 
 use switchboard_event::{
-    Call, CallKind, Command, Details, Id, Item, Notice, Plan, PlanEntry, PlanStatus, Status, Tool, Topic,
+    Call, CallKind, Command, Details, FileOp, Id, Item, Location, Notice, Plan, PlanEntry, PlanStatus, Status, Tool,
+    Topic,
 };
 
 use super::{items, names};
@@ -65,7 +66,48 @@ pub fn item(native: &Object<'_>) -> Item {
     };
     let raw =
         input.map(Json::to_raw).or_else(|| (!written.is_empty()).then(|| switchboard_event::raw_string(&written)));
-    Item::new(details).with_call(Call { name, kind, input: raw, ..Call::default() })
+    let path = args.filled("file_path").or_else(|| args.filled("path"));
+    let op = path.as_ref().and_then(|_| infer_file_op(&name, &args));
+    let locations = path.into_iter().map(|path| Location { path, line: None }).collect();
+    Item::new(details).with_call(Call { name, kind, op, input: raw, locations, ..Call::default() })
+}
+
+/// Verbs in the names of tools, and what such tools do to the file that they are given.
+const FILE_VERBS: &[(FileOp, &[&str])] = &[
+    (FileOp::Modify, &["apply", "append", "edit", "insert", "modify", "patch", "replace", "update"]),
+    (FileOp::Delete, &["delete", "remove", "rm", "unlink"]),
+    (FileOp::Move, &["move", "mv", "rename"]),
+    (FileOp::Create, &["create", "mkdir", "touch"]),
+    (FileOp::Write, &["save", "write"]),
+    (FileOp::Read, &["cat", "find", "get", "glob", "grep", "list", "ls", "open", "read", "search", "stat", "view"]),
+];
+
+/// Arguments that only tools of one sort take, beside the file.
+const FILE_ARGUMENTS: &[(FileOp, &[&str])] = &[
+    (FileOp::Modify, &["diff", "edits", "new_string", "new_str", "old_string", "old_str", "patch"]),
+    (FileOp::Move, &["destination", "new_path", "to"]),
+    (FileOp::Write, &["content", "contents", "file_text", "text"]),
+];
+
+/// What a tool does to the file in its arguments, by its name or else by the other arguments.
+fn infer_file_op(name: &str, args: &Object<'_>) -> Option<FileOp> {
+    let words: Vec<String> = words_of(name);
+    let by_name = FILE_VERBS.iter().find(|(_, verbs)| words.iter().any(|word| verbs.contains(&word.as_str())));
+    let by_argument = || FILE_ARGUMENTS.iter().find(|(_, keys)| keys.iter().any(|key| args.has(key)));
+    by_name.or_else(by_argument).map(|(op, _)| *op)
+}
+
+/// The words of a name in `snake_case`, `kebab-case` or `camelCase`.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for letter in name.chars() {
+        match words.last_mut() {
+            Some(word) if letter.is_alphanumeric() && !letter.is_uppercase() => word.push(letter),
+            _ if letter.is_alphanumeric() => words.push(letter.to_lowercase().collect()),
+            _ => words.push(String::new()),
+        }
+    }
+    words
 }
 
 fn command(args: &Object<'_>) -> Command {
@@ -92,4 +134,29 @@ pub fn entry(step: &Object<'_>) -> PlanEntry {
         _ => PlanStatus::Pending,
     };
     PlanEntry { step: step.string("step").unwrap_or_default(), status }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::FileOp;
+
+    use super::item;
+    use crate::Json;
+
+    #[test]
+    fn the_file_is_in_the_arguments_of_any_tool() {
+        let file = |name: &str, arguments: &str| {
+            let native = format!(r#"{{"name":{name:?},"arguments":{arguments:?}}}"#);
+            let call = item(&Json::parse(&native).unwrap().object()).call.unwrap();
+            (call.locations.first().map(|location| location.path.clone()), call.op)
+        };
+        let at = |path: &str, op| (Some(path.to_owned()), op);
+        assert_eq!(file("read_file", r#"{"file_path":"a.rs"}"#), at("a.rs", Some(FileOp::Read)));
+        assert_eq!(file("writeFile", r#"{"path":"a.rs","content":""}"#), at("a.rs", Some(FileOp::Write)));
+        assert_eq!(file("str_replace", r#"{"path":"a.rs"}"#), at("a.rs", Some(FileOp::Modify)));
+        assert_eq!(file("fs-move", r#"{"path":"a.rs","to":"b.rs"}"#), at("a.rs", Some(FileOp::Move)));
+        assert_eq!(file("notes", r#"{"path":"a.md","content":"x"}"#), at("a.md", Some(FileOp::Write)));
+        assert_eq!(file("spread_out", r#"{"path":"a.md"}"#), at("a.md", None));
+        assert_eq!(file("read_file", r#"{"other":"a.rs"}"#), (None, None));
+    }
 }

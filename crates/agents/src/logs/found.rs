@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 
+const NOT_JSON: &str = "a record is not JSON";
+
 /// What one record, or several, gave.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -23,7 +25,13 @@ pub struct Found {
 impl Found {
     /// The record is not JSON.
     pub fn is_no_json(&mut self) {
-        self.trouble = Some("a record is not JSON".to_owned());
+        self.trouble = Some(NOT_JSON.to_owned());
+    }
+
+    /// The record was found not to be JSON, which is then all that was found.
+    #[must_use]
+    pub fn is_not_json(&self) -> bool {
+        self.trouble.as_deref() == Some(NOT_JSON)
     }
 
     /// Adds a passage. Nothing was said where there is no text.

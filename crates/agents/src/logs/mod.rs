@@ -54,6 +54,8 @@ pub struct LogFile {
     pub form: Form,
     /// The session, as far as the name says it.
     pub session: Option<String>,
+    /// What the session's id begins with, where the name of the file says no more.
+    pub session_prefix: Option<String>,
     /// The session that it is a part of: the file of a subagent.
     pub parent: Option<String>,
     /// The agent has put it away.
@@ -74,6 +76,9 @@ pub enum Form {
     Compressed,
     /// One JSON document; its parts are the records.
     Document(fn(&str) -> Vec<String>),
+    /// One JSON document of many sessions; its parts are the records, each with its session. It repeats what the logs of
+    /// these sessions have, so it only counts for those that have none.
+    SharedDocument(fn(&str) -> Vec<(String, String)>),
     /// A SQLite database of many sessions; the queries say what is a record.
     Database(&'static Queries),
     /// A session spread over many small JSON files; the function names those that belong to the one it is given.
@@ -122,6 +127,6 @@ impl LogFile {
     /// A file of lines that belongs to nobody else.
     #[must_use]
     pub fn lines(session: Option<String>) -> Self {
-        Self { form: Form::Lines, session, parent: None, archived: false, twin: None }
+        Self { form: Form::Lines, session, session_prefix: None, parent: None, archived: false, twin: None }
     }
 }

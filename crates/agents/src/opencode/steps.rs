@@ -38,7 +38,7 @@ pub fn usage(step: &Object<'_>, message: &str, number: u32, model: Option<String
 }
 
 /// A message is one reply of the model; older versions put several into one.
-fn key(message: &str, number: u32) -> Id {
+pub fn key(message: &str, number: u32) -> Id {
     if number > 1 { Id::from(format!("{message}#{number}")) } else { Id::from(message) }
 }
 

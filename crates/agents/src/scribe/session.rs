@@ -244,8 +244,23 @@ fn news(known: &Info, new: &Info) -> Info {
         }};
     }
     changed!(
-        cwd, model, provider, mode, title, version, product, status, tools, commands, modes, models, options, mcp,
-        agents, context
+        cwd,
+        project_hash,
+        model,
+        provider,
+        mode,
+        title,
+        version,
+        product,
+        status,
+        tools,
+        commands,
+        modes,
+        models,
+        options,
+        mcp,
+        agents,
+        context
     )
 }
 
@@ -264,7 +279,8 @@ fn remember(known: &mut Info, new: Info) {
             $(if !new.$l.is_empty() { known.$l = new.$l; })*
         };
     }
-    take!(options: cwd, model, provider, mode, title, version, product, status, context, capabilities, auth_methods;
+    take!(options: cwd, project_hash, model, provider, mode, title, version, product, status, context, capabilities,
+            auth_methods;
           lists: tools, commands, modes, models, options, mcp, agents);
 }
 

@@ -3,7 +3,11 @@
 mod log;
 mod stage;
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use switchboard_agents::{LOGS, Lines, Options, SOURCES, Source, Start, source};
 use switchboard_event::Id;
@@ -31,7 +35,7 @@ pub fn run(args: &args::Translate) -> Result<ExitCode, Failure> {
     start.config.working_directory = log.as_ref().and_then(Log::root);
     let options = Options {
         session: args.session.as_deref().map(Id::from),
-        made_up: host::fresh_id(),
+        made_up: args.file.as_deref().and_then(session_of_name).unwrap_or_else(host::fresh_id),
         arrival: host::now(),
         run: 1,
         start,
@@ -42,6 +46,14 @@ pub fn run(args: &args::Translate) -> Result<ExitCode, Failure> {
         Some(log) => log.translate(args.session.as_deref(), stage).map(|()| ExitCode::SUCCESS),
         None => lines(args, stage),
     }
+}
+
+/// The id of a session that names none: the name of its file, so that translating it again gives the same.
+fn session_of_name(path: &Path) -> Option<Id> {
+    let name = path.file_name()?.to_str().filter(|name| *name != "-")?;
+    let stem = name.strip_suffix(".zst").unwrap_or(name);
+    let stem = [".jsonl", ".json", ".ndjson"].into_iter().find_map(|ending| stem.strip_suffix(ending)).unwrap_or(stem);
+    Some(Id::from(stem)).filter(|stem| !stem.is_empty())
 }
 
 /// Translates lines as they come.

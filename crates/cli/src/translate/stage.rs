@@ -55,13 +55,13 @@ impl Stage {
         let is_first = !std::mem::replace(&mut self.begun, true);
         let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(line);
         let line = if self.trims_zeros { trimmed(line) } else { line };
-        if let Some(record) = Record::from_line(line) {
-            if self.translator.is_another(&record) {
+        Record::for_each_in_line(line, |record| {
+            if self.translator.is_another(record) {
                 self.next();
             }
-            self.translator.record(&record, &mut self.events);
+            self.translator.record(record, &mut self.events);
             self.project();
-        }
+        });
     }
 
     /// What follows is another session.

@@ -13,7 +13,8 @@ use super::wire::{Group, Origin};
 pub struct About {
     product: Option<String>,
     project_root: Option<String>,
-    project_hash: String,
+    /// The agent's own name for the project; else the hash of its root is.
+    project_hash: Option<String>,
     session: Option<Id>,
     model: Option<String>,
     /// The id of the latest user message.
@@ -26,7 +27,7 @@ impl About {
     /// A run began. A run of another session of the agent begins without a user message.
     pub fn started(&mut self, started: &SessionStarted) {
         self.origin = None;
-        if started.agent_session.is_some() && started.agent_session != self.session {
+        if self.is_other_session(started) {
             self.session.clone_from(&started.agent_session);
             self.user_message = None;
         }
@@ -38,6 +39,9 @@ impl About {
     pub fn learn(&mut self, info: &Info) {
         self.origin = None;
         self.take(info.model.as_ref(), info.cwd.as_ref());
+        if info.project_hash.is_some() {
+            self.project_hash.clone_from(&info.project_hash);
+        }
         if info.product.is_some() {
             self.product.clone_from(&info.product);
         }
@@ -47,20 +51,27 @@ impl About {
         if model.is_some() {
             self.model = model.cloned();
         }
-        if let Some(root) = root.filter(|root| self.project_root.as_ref() != Some(root)) {
-            self.project_hash = sha256(root);
-            self.project_root = Some(root.clone());
+        if root.is_some() {
+            self.project_root = root.cloned();
         }
     }
 
+    /// Whether a run belongs to another session of the agent than the one before.
+    pub fn is_other_session(&self, started: &SessionStarted) -> bool {
+        started.agent_session.is_some() && started.agent_session != self.session
+    }
+
     /// What all events begin with, the model, and the user message that they belong to. A product that has no name of
-    /// its own is called as the agent is, and a session that has no id of its own by ours.
+    /// its own is called as the agent is, and a session that has no id of its own by ours. The hash of a project that is
+    /// not known is that of an empty path.
     pub fn of(&mut self, event: &Event) -> (&Group, Option<&str>, Option<&str>) {
         let origin = self.origin.get_or_insert_with(|| {
+            let root = self.project_root.as_deref().unwrap_or_default();
+            let project_hash = self.project_hash.clone().unwrap_or_else(|| sha256(root));
             Group::of(&Origin {
                 schema_version: "agtrace.event.v1",
                 source: self.product.as_deref().unwrap_or(&event.agent),
-                project_hash: &self.project_hash,
+                project_hash: &project_hash,
                 project_root: self.project_root.as_deref(),
                 session_id: Some(self.session.as_deref().unwrap_or(&event.session)),
             })

@@ -58,7 +58,10 @@ impl Trace {
     }
 
     fn model_of(&self, item: &Item, event: &Event) -> Model {
-        self.models.of(item.reply.as_ref(), is_subagents(event))
+        match &item.model {
+            Some(model) => Model::Known(model.clone()),
+            None => self.models.of(item.reply.as_ref(), is_subagents(event)),
+        }
     }
 
     fn tokens_of(&mut self, item: &Item, event: &Event) -> Option<Box<Held>> {
@@ -88,7 +91,8 @@ impl Trace {
     fn give_back(&mut self, id: &Id, item: &Item, event: &Event, out: &mut Messages) {
         self.call(id, item, event, out);
         self.calls.remove(id);
-        let text = output::text_or_why(item);
+        let display = item.call.as_ref().and_then(|call| call.display.as_deref());
+        let text = display.map_or_else(|| output::text_or_why(item), Cow::Borrowed);
         let mut sink = self.sink(event, out);
         sink.name(id, ":result");
         sink.send(EventType::ToolResult, channel(item), |line| {
@@ -117,10 +121,11 @@ fn tool<'a>(id: &'a Id, item: &'a Item) -> Tool<'a> {
 }
 
 fn exit_code(item: &Item) -> Option<i32> {
-    match &item.details {
+    let commands = match &item.details {
         Details::Command(command) => command.exit_code,
         _ => None,
-    }
+    };
+    commands.or_else(|| item.call.as_ref()?.exit_code)
 }
 
 /// What a tool was given, as text.

@@ -23,7 +23,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "agtrace.event.v1: flat log events with their native records",
     projection: || Box::new(project::Trace::default()),
     restore: restored::<project::Trace>,
-    revision: 2,
+    revision: 3,
     verbatim: false,
     schema: schema::schema,
 };

@@ -13,12 +13,18 @@ use super::{
     about::About,
     models::Models,
     notices,
-    prompts::{Awaited, Prompts},
+    prompts::{Awaited, EarlyMeta, Prompts},
     records::LastRecord,
-    tokens::Held,
+    tokens::{Held, without_body},
     wire::{AgentEventV1, Channel, EventType, Group, Rest, Tool, What},
 };
 use crate::{Messages, Projection};
+
+/// So many things about a session wait for its first user message at most.
+const MAX_EARLY_METAS: usize = 64;
+
+/// So much of their records waits with them: the state of a projection is saved often.
+const MAX_EARLY_BYTES: usize = 8 << 10;
 
 /// The projection.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -32,6 +38,8 @@ pub struct Trace {
     pub(super) said: bool,
     prompts: Prompts,
     awaited: Option<Box<Awaited>>,
+    /// What is told about the session before its first user message, which it then belongs to.
+    early: Vec<EarlyMeta>,
     pub(super) models: Models,
 }
 
@@ -44,6 +52,9 @@ impl Projection for Trace {
         if let Some(awaited) = self.awaited.take_if(|awaited| !awaited.waits(event)) {
             self.prompted(&awaited, out);
         }
+        if !self.early.is_empty() && self.ends_wait_for_prompt(event) {
+            self.write_early(event, out);
+        }
         match &event.body {
             Body::ItemDelta(_) => {}
             Body::ItemStarted(item) => self.item_started(item, event, out),
@@ -54,11 +65,11 @@ impl Projection for Trace {
             Body::TurnCompleted(turn) => self.turn_completed(turn, event, out),
             Body::SessionStarted(started) => {
                 self.about.started(started);
-                self.sink(event, out).meta("session started");
+                self.write_own_meta("session started", event, out);
             }
             Body::SessionUpdated(updated) => {
                 self.about.learn(&updated.info);
-                self.sink(event, out).meta("session updated");
+                self.write_own_meta("session updated", event, out);
             }
             Body::SessionEnded(ended) => session_ended(ended, &mut self.sink(event, out)),
             Body::RequestOpened(request) => self.sink(event, out).asked("asked", &request.title),
@@ -164,7 +175,46 @@ impl Trace {
                 let raw = self.record.of(event).map(Cow::into_owned);
                 self.awaited = Some(Box::new(Awaited::new(prompt, channel_of(turn.origin), event, raw)));
             }
-            _ => self.sink(event, out).meta("turn started"),
+            _ => self.write_own_meta("turn started", event, out),
+        }
+    }
+
+    /// Writes something that is no record of the agent's own. It belongs to the first user message if there is none yet,
+    /// and waits for it.
+    fn write_own_meta(&mut self, text: &str, event: &Event, out: &mut Messages) {
+        if self.about.user_message.is_some() {
+            return self.sink(event, out).meta(text);
+        }
+        let raw = self.record.of(event).map(Cow::into_owned);
+        self.early.push(EarlyMeta { text: text.to_owned(), event: without_body(event), raw });
+        let raw_bytes: usize =
+            self.early.iter().filter_map(|early| early.raw.as_deref()).map(|raw| raw.get().len()).sum();
+        if self.early.len() > MAX_EARLY_METAS || raw_bytes > MAX_EARLY_BYTES {
+            self.write_early(event, out);
+        }
+    }
+
+    /// Whether the session goes on without a user message: the model is at work, or it is over, or another one begins.
+    fn ends_wait_for_prompt(&self, event: &Event) -> bool {
+        match &event.body {
+            Body::ItemStarted(item) | Body::ItemCompleted(item) => !matches!(item.details, Details::UserMessage(_)),
+            Body::SessionStarted(started) => self.about.is_other_session(started),
+            Body::SessionEnded(_) | Body::TurnCompleted(_) | Body::RequestOpened(_) => true,
+            Body::Usage(usage) => !usage.cumulative,
+            _ => false,
+        }
+    }
+
+    /// Writes what waited for a user message, with the time and the place of the event that ends the wait: what is
+    /// written never goes back.
+    fn write_early(&mut self, after: &Event, out: &mut Messages) {
+        for early in std::mem::take(&mut self.early) {
+            let id = early.event.id();
+            let event = Event { seq: after.seq, at: early.event.at.max(after.at), ..early.event };
+            let raw = early.raw.as_deref().map(Cow::Borrowed);
+            let mut sink = Sink { raw, ..self.sink(&event, out) };
+            sink.name(&id.to_string(), "");
+            sink.meta(&early.text);
         }
     }
 
@@ -174,21 +224,31 @@ impl Trace {
         let mut sink = Sink { raw, ..self.sink(&awaited.event, out) };
         sink.send(EventType::UserMessage, awaited.channel, |line| line.what.text = Some(&awaited.text));
         self.about.user_message = Some(sink.id);
+        self.write_early(&awaited.event, out);
     }
 
-    /// What the user says begins what belongs to it. What a subagent or the agent's host says is no user's message.
+    /// What the user says begins what belongs to it, and so does what a subagent is told to do. What the agent's host puts
+    /// in is no user's message.
     pub(super) fn user_said(&mut self, message: &UserMessage, event: &Event, out: &mut Messages) {
         let text = message.joined();
-        if message.synthetic || is_subagents(event) {
+        if is_subagents(event) && self.prompts.is_of_subagent(message, event) {
+            return self.write_user_message(&text, Channel::Chat, event, out);
+        }
+        if message.synthetic {
             return self.sink(event, out).meta(&text);
         }
         let awaited = self.awaited.take();
         if self.prompts.said(&text, message.queued || event.turn.is_none()) || awaited.is_some() {
             let channel = awaited.map_or(Channel::Chat, |awaited| awaited.channel);
-            let mut sink = self.sink(event, out);
-            sink.send(EventType::UserMessage, channel, |line| line.what.text = Some(&text));
-            self.about.user_message = Some(sink.id);
+            self.write_user_message(&text, channel, event, out);
         }
+    }
+
+    fn write_user_message(&mut self, text: &str, channel: Channel, event: &Event, out: &mut Messages) {
+        let mut sink = self.sink(event, out);
+        sink.send(EventType::UserMessage, channel, |line| line.what.text = Some(text));
+        self.about.user_message = Some(sink.id);
+        self.write_early(event, out);
     }
 
     fn turn_completed(&mut self, turn: &TurnCompleted, event: &Event, out: &mut Messages) {

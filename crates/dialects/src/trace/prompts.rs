@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use switchboard_event::{Body, Details, Event, Item};
+use switchboard_event::{Body, Details, Event, Id, Item, UserMessage};
 
 use super::{tokens::without_body, wire::Channel};
 use crate::saved;
@@ -39,11 +39,27 @@ impl Awaited {
     }
 }
 
+/// Something about a session that was told before its first user message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EarlyMeta {
+    pub text: String,
+    /// The event that said it, without its body.
+    #[serde(deserialize_with = "saved::event")]
+    pub event: Event,
+    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Box<RawValue>>,
+}
+
 /// The last prompt, as long as its other half may still come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Prompts {
     last: Option<Prompt>,
+    /// The subagents that were told what to do, the latest last.
+    subagents: Vec<Id>,
 }
+
+/// So many subagents are remembered: those that can be at work at once.
+const MAX_SUBAGENTS: usize = 64;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Prompt {
@@ -70,6 +86,19 @@ impl Prompts {
     /// The user said this; true if it is new. `early` says that a turn that is yet to begin may repeat it.
     pub fn said(&mut self, text: &str, early: bool) -> bool {
         self.is_new(text, if early { By::Early } else { By::Item })
+    }
+
+    /// Whether a message to a subagent says what it is to do. Nobody typed that, and it comes first.
+    pub fn is_of_subagent(&mut self, message: &UserMessage, event: &Event) -> bool {
+        let Some(subagent) = event.thread.as_ref().or(event.parent.as_ref()) else { return false };
+        if self.subagents.contains(subagent) {
+            return !message.synthetic;
+        }
+        if self.subagents.len() == MAX_SUBAGENTS {
+            self.subagents.remove(0);
+        }
+        self.subagents.push(subagent.clone());
+        true
     }
 
     /// What was said in a turn does not begin the next.

@@ -50,15 +50,48 @@ fn every_event_says_where_it_comes_from() {
     assert_eq!(
         fields(&messages[..2], &["source", "session_id", "project_root", "model", "raw", "sequence"]),
         json!([
-            ["sample_product", "native-1", "/w", "m1", {"n": 1}, 1],
             ["sample_product", "native-1", "/w", null, {"n": 2}, 2],
+            ["sample_product", "native-1", "/w", "m1", {"n": 1}, 2],
         ])
     );
     assert_eq!(messages[0]["project_hash"], "d1bb8ca354673cd575d31d952490058c9943aef39d5a9553fb4a21ab7a59a19d");
     let unknown = project(&DIALECT, &[json!({"kind": "session.started", "data": {"run": 1}})]);
     assert_eq!(
         fields(&unknown, &["source", "session_id", "project_root", "project_hash", "model"]),
-        json!([["sample", "s1", null, "", null]])
+        json!([["sample", "s1", null, NO_PROJECT, null]])
+    );
+    let named = json!({"kind": "session.started", "data": {"run": 1, "info": {"cwd": "/w", "project_hash": "own"}}});
+    assert_eq!(fields(&project(&DIALECT, &[named]), &["project_root", "project_hash"]), json!([["/w", "own"]]));
+}
+
+/// The hash of nothing.
+const NO_PROJECT: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+#[test]
+fn what_is_told_before_the_first_prompt_belongs_to_it() {
+    let start = json!({"kind": "session.started", "data": {"run": 1}});
+    let update = json!({"kind": "session.updated", "data": {"info": {"model": "m1"}}});
+    let prompt = json!({"kind": "turn.started", "turn": 1, "data": {"prompt": "go"}});
+    let read = ["event_type", "text", "event_id", "parent_event_id", "sequence"];
+    let messages = project(&DIALECT, &[start.clone(), update.clone(), prompt, completed_turn()]);
+    let user = messages[0]["event_id"].clone();
+    assert_eq!(
+        fields(&messages, &read),
+        json!([
+            ["user_message", "go", user, null, 3],
+            ["meta", "session started", "evt_12bc7704_1", user, 3],
+            ["meta", "session updated", "evt_12bc7704_2", user, 3],
+            ["meta", "turn completed", "evt_12bc7704_4", user, 4],
+        ])
+    );
+    let times: Vec<_> = messages.iter().map(|message| message["ts"].as_str()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    // A session without a prompt goes on without one.
+    let said = whole("m", &json!({"type": "agent_message", "text": "hello"}));
+    let messages = project(&DIALECT, &[vec![start, update], said.to_vec()].concat());
+    assert_eq!(
+        fields(&messages, &["event_type", "parent_event_id"]),
+        json!([["meta", null], ["meta", null], ["assistant_message", null]])
     );
 }
 
@@ -97,13 +130,32 @@ fn a_prompt_is_one_user_message() {
             ["meta", null, 1, null],
             ["user_message", "one", 4, null],
             ["user_message", "while it ran", 6, null],
-            ["meta", "you are a subagent", 8, "u2"],
-            ["meta", "turn completed", 9, "u2"],
-            ["meta", "turn started", 10, "u2"],
+            ["user_message", "you are a subagent", 8, null],
+            ["meta", "turn completed", 9, "u3"],
+            ["meta", "turn started", 10, "u3"],
             ["user_message", "two", 12, null],
             ["meta", "turn completed", 13, "u4"],
             ["user_message", "two", 14, null],
             ["meta", "turn completed", 15, "evt_12bc7704_14"],
+        ])
+    );
+}
+
+#[test]
+fn what_a_subagent_is_told_first_is_its_prompt() {
+    let put_in = |text: &str| {
+        let content = json!([{"type": "text", "text": text}]);
+        json!({"type": "user_message", "synthetic": true, "content": content})
+    };
+    let mut events = within("a", "th", whole("u1", &put_in("look around")));
+    events.extend(within("a", "th", whole("u2", &put_in("a reminder"))));
+    events.extend(whole("u3", &put_in("another reminder")));
+    assert_eq!(
+        fields(&project(&DIALECT, &events), &["event_type", "text", "parent_event_id"]),
+        json!([
+            ["user_message", "look around", null],
+            ["meta", "a reminder", "u1"],
+            ["meta", "another reminder", "u1"],
         ])
     );
 }
@@ -181,6 +233,17 @@ fn tools_are_called_and_give_back() {
             [null, null, "/w/a.py", "python", "read"],
             [null, null, "/w/a.py", "python", "read"],
         ])
+    );
+}
+
+#[test]
+fn what_the_agent_says_of_a_call_goes_before_what_follows_from_it() {
+    let call = json!({"name": "X", "display": "shown", "exit_code": 3});
+    let item = json!({"type": "tool", "output": "text", "model": "m2", "reply": "r", "call": call});
+    let messages = project(&DIALECT, &within("a", "th", whole("t", &item)));
+    assert_eq!(
+        fields(&messages, &["event_type", "text", "tool_exit_code", "model"]),
+        json!([["tool_call", "{}", null, "m2"], ["tool_result", "shown", 3, null]])
     );
 }
 
@@ -340,7 +403,7 @@ fn the_schema_catches_mistakes() {
         ("tool_status", json!("done")),
         ("tokens_input", json!(-1)),
         ("file_op", json!("touch")),
-        ("project_hash", json!("abc")),
+        ("project_hash", json!("")),
     ] {
         let mut message = good.clone();
         message[field] = wrong;

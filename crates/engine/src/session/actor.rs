@@ -240,9 +240,7 @@ impl Actor {
     /// The agent said something.
     pub(super) fn hear(&mut self, line: &[u8]) {
         let line = self.parts.mask.cover(line);
-        if let Some(record) = Record::live(&line, (self.parts.machine.now)()) {
-            self.record(&record);
-        }
+        Record::for_each_live(&line, (self.parts.machine.now)(), |record| self.record(record));
     }
 
     /// A record came or went.

@@ -33,6 +33,12 @@ pub struct Call {
     /// Why it failed or was not allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the agent shows people of what it gave back, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<String>,
+    /// What a program that it ran ended with; that of a command is in its details.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// What it does in a team of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,

@@ -27,6 +27,9 @@ pub struct Item {
     /// The model reply that it came with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Id>,
+    /// The model that gave it, where that may be another than the session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
@@ -42,7 +45,14 @@ impl Item {
     /// A running item with nothing but its details.
     #[must_use]
     pub fn new(details: impl Into<Details>) -> Self {
-        Self { status: Status::Running, reply: None, duration_ms: None, call: None, details: details.into() }
+        Self {
+            status: Status::Running,
+            reply: None,
+            model: None,
+            duration_ms: None,
+            call: None,
+            details: details.into(),
+        }
     }
 
     /// The same with the tool call behind it.
@@ -66,8 +76,8 @@ impl<'de> Deserialize<'de> for Item {
         let text = Box::<RawValue>::deserialize(deserializer)?;
         let common: Common = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
         let details = Details::read(&common.kind, text.get()).map_err(D::Error::custom)?;
-        let Common { status, reply, duration_ms, call, .. } = common;
-        Ok(Self { status, reply, duration_ms, call, details })
+        let Common { status, reply, model, duration_ms, call, .. } = common;
+        Ok(Self { status, reply, model, duration_ms, call, details })
     }
 }
 
@@ -77,6 +87,7 @@ struct Common {
     kind: String,
     status: Status,
     reply: Option<Id>,
+    model: Option<String>,
     duration_ms: Option<u64>,
     call: Option<Box<Call>>,
 }

@@ -108,8 +108,9 @@ impl Library {
         else {
             return Ok(Vec::new());
         };
-        // The home may be one that was looked in long ago.
-        let mut below = unit.path.ancestors().skip(1).filter_map(|folder| unit.path.strip_prefix(folder).ok());
+        // The home may be one that was looked in long ago. As much of the path as can be says best what the file is.
+        let folders: Vec<_> = unit.path.ancestors().skip(1).collect();
+        let mut below = folders.iter().rev().filter_map(|folder| unit.path.strip_prefix(folder).ok());
         let file = below.find_map(|path| (logs.file)(path));
         let session = Id::from(session);
         let mut start = Start::default();
@@ -118,8 +119,8 @@ impl Library {
         let mut translator = Translator::new(source, options);
         let mut events = Vec::new();
         self.records(unit, file.as_ref(), &mut |at, line| {
-            if let Some(record) = Record::from_line(line).filter(|_| at < end) {
-                translator.record(&record, &mut events);
+            if at < end {
+                Record::for_each_in_line(line, |record| translator.record(record, &mut events));
             }
         })?;
         if !events.is_empty() {

@@ -41,7 +41,7 @@ pub struct Followed {
     pub tail: Tail,
     /// The machine that it comes from.
     pub machine: Option<String>,
-    /// When it grew.
+    /// When it grew. A file that is younger than its records is a copy: then, when its last record happened.
     pub updated: Timestamp,
     /// When it is to be read.
     pub due: Option<Instant>,
@@ -49,13 +49,16 @@ pub struct Followed {
     pub read_at: Instant,
     /// When it may be read again.
     next: Instant,
+    /// It was seen to grow, or was read before: what is new in it is written now.
+    grows: bool,
 }
 
 impl Followed {
-    /// A log that is to be read at once.
-    pub fn new(tail: Tail, machine: Option<String>, updated: Timestamp) -> Self {
+    /// A log that is to be read at once. `grows` says that it was seen to grow; else its records say whether its file is
+    /// as old as they are, or a copy.
+    pub fn new(tail: Tail, machine: Option<String>, updated: Timestamp, grows: bool) -> Self {
         let now = Instant::now();
-        Self { tail, machine, updated, due: Some(now), read_at: now, next: now }
+        Self { tail, machine, updated, due: Some(now), read_at: now, next: now, grows }
     }
 
     /// There is something to read.
@@ -71,16 +74,24 @@ impl Followed {
         }
         self.due = None;
         self.read_at = begin;
-        let is_first = self.tail.known().facts.updated.is_none();
         // What cannot be read now is tried when it changes again.
         let changed = self.tail.read(now, out).unwrap_or(false);
         if self.tail.is_whole() {
             self.next = begin + begin.elapsed() * PATIENCE;
         }
-        if changed && !is_first {
-            self.updated = now;
+        if changed {
+            self.updated = self.last_growth(now);
         }
         changed
+    }
+
+    fn last_growth(&mut self, now: Timestamp) -> Timestamp {
+        match self.tail.known().facts.updated {
+            _ if std::mem::replace(&mut self.grows, true) => now,
+            // A database says itself when a session changed.
+            Some(last_record) if !self.tail.is_part() => self.updated.min(last_record),
+            _ => self.updated,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use switchboard_agents::LogFile;
+use switchboard_agents::{Form, LogFile};
 use switchboard_event::Timestamp;
 
 use super::ears::Ears;
@@ -79,6 +79,10 @@ fn is_named(path: &Path, name: &str) -> bool {
 fn log(homes: &[Home], number: usize, path: &Path, meta: &fs::Metadata) -> Option<Found> {
     let home = homes.get(number)?;
     let file = (home.logs.file)(path.strip_prefix(&home.folder).ok()?)?;
+    if matches!(file.form, Form::SharedDocument(_)) {
+        // Sessions at work have logs of their own.
+        return None;
+    }
     let written = Timestamp::from_micros(meta.mtime() * 1_000_000 + meta.mtime_nsec() / 1_000)?;
     Some(Found { home: number, file, path: path.to_owned(), written })
 }

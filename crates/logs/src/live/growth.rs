@@ -20,9 +20,20 @@ pub struct Asleep {
     path: PathBuf,
 }
 
+/// Whether a log that was found grows.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Growth {
+    /// It was written long ago.
+    None,
+    /// Its file is new, or was written a short time ago: it grows, or it is a copy.
+    Recent,
+    /// It was there, and was then written to.
+    Seen,
+}
+
 impl Watcher {
     /// A log was found: it grows, or it does not.
-    pub(super) fn note(&mut self, log: Found, grows: bool) {
+    pub(super) fn note(&mut self, log: Found, growth: Growth) {
         let Found { home, file, path, written } = log;
         if let Form::Database(queries) = file.form {
             self.bases.entry(path).or_insert_with(|| Base::new(home, file, queries)).due = true;
@@ -33,8 +44,8 @@ impl Watcher {
             return;
         }
         let asleep = Asleep { home, file, path };
-        if self.is_wanted(&asleep, grows) {
-            self.wake(&asleep, written);
+        if self.is_wanted(&asleep, growth != Growth::None) {
+            self.wake(&asleep, written, growth == Growth::Seen);
         } else if let Some(session) = asleep.file.session.clone().filter(|_| asleep.file.parent.is_none()) {
             self.asleep.insert(session, asleep);
         }
@@ -48,10 +59,10 @@ impl Watcher {
         if names.is_empty() { grows } else { names.iter().any(may_be) }
     }
 
-    fn wake(&mut self, log: &Asleep, written: Timestamp) {
+    fn wake(&mut self, log: &Asleep, written: Timestamp, grows: bool) {
         let Some(home) = self.setup.homes.get(log.home) else { return };
         let tail = Tail::new(home.logs, log.file.clone(), &log.path, None);
-        self.logs.insert(Key::file(&log.path), Followed::new(tail, home.machine.clone(), written));
+        self.logs.insert(Key::file(&log.path), Followed::new(tail, home.machine.clone(), written, grows));
         if let Some(session) = &log.file.session {
             self.asleep.remove(session);
         }
@@ -74,7 +85,7 @@ impl Watcher {
         // Who waits for a subagent writes nothing.
         let waiting: Vec<_> = parents.iter().filter_map(|parent| self.asleep.remove(parent)).collect();
         if !waiting.is_empty() {
-            waiting.iter().for_each(|log| self.wake(log, now));
+            waiting.iter().for_each(|log| self.wake(log, now, true));
             changes.extend(self.read_logs());
         }
         if let Some(only) = self.setup.only.clone().filter(|_| self.is_found) {
@@ -96,7 +107,7 @@ impl Watcher {
             for session in changed {
                 let new = || {
                     let tail = Tail::new(home.logs, base.file.clone(), path, Some(&session));
-                    Followed::new(tail, home.machine.clone(), now)
+                    Followed::new(tail, home.machine.clone(), now, false)
                 };
                 self.logs.entry(Key::part(path, &session)).or_insert_with(new).is_due();
             }

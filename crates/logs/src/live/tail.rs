@@ -9,11 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::value::RawValue;
 use switchboard_agents::{
     Depth, Facts, Finds, Form, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
 };
-use switchboard_event::{Dir, Event, Id, Timestamp};
+use switchboard_event::{Event, Id, Timestamp};
 
 use super::doing::Doing;
 use crate::read;
@@ -163,21 +162,18 @@ impl Tail {
         if bytes.trim_ascii().is_empty() || (depth == Depth::Tokens && !self.skim.counts(bytes)) {
             return;
         }
-        let text = std::str::from_utf8(bytes);
-        let json = text.ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
-        if let Some(raw) = json {
-            let mut found = Finds::default();
-            self.skim.record(raw.get(), depth, &mut found);
-            self.known.learn(found);
-        }
-        if is_deep {
-            let body = match (json, text) {
-                (Some(raw), _) => RecordBody::Json(raw),
-                (None, Ok(text)) => RecordBody::Text(text),
-                (None, Err(_)) => RecordBody::Bytes(bytes),
-            };
-            self.translate(&Record { dir: Dir::In, at: None, body }, now, out);
-        }
+        Record::for_each_in_line(bytes, |record| {
+            if let RecordBody::Json(raw) = record.body
+                && (depth == Depth::All || self.skim.counts(raw.get().as_bytes()))
+            {
+                let mut found = Finds::default();
+                self.skim.record(raw.get(), depth, &mut found);
+                self.known.learn(found);
+            }
+            if is_deep {
+                self.translate(record, now, out);
+            }
+        });
     }
 
     fn translate(&mut self, record: &Record<'_>, now: Timestamp, out: &mut Vec<Event>) {

@@ -19,7 +19,7 @@ use super::{
     ears::{Ears, Heard},
     followed::{Base, Followed, Key},
     ground::{self, Found},
-    growth::Asleep,
+    growth::{Asleep, Growth},
     own::Own,
     running::Running,
     together,
@@ -83,6 +83,9 @@ pub struct Stopper(Sender<Heard>);
 const LOOK: Duration = Duration::from_secs(1);
 const LOOK_AROUND: Duration = Duration::from_secs(10);
 
+/// A file that is being copied is written to without such pauses.
+const COPY_PAUSE: Duration = Duration::from_millis(500);
+
 /// Watches all homes.
 pub struct Watcher {
     pub(super) setup: Setup,
@@ -91,6 +94,8 @@ pub struct Watcher {
     tell: Sender<Heard>,
     pub(super) logs: BTreeMap<Key, Followed>,
     pub(super) bases: BTreeMap<PathBuf, Base>,
+    /// The files that were found, and when something was last heard of them.
+    heard: HashMap<PathBuf, Option<Instant>>,
     /// Logs that do not grow, by session: one that waits for a subagent is among them.
     pub(super) asleep: HashMap<String, Asleep>,
     pub(super) own: Option<Own>,
@@ -131,6 +136,7 @@ impl Watcher {
             tell,
             logs: BTreeMap::new(),
             bases: BTreeMap::new(),
+            heard: HashMap::new(),
             asleep: HashMap::new(),
             own,
             sums: Sums::new(),
@@ -248,7 +254,13 @@ impl Watcher {
         let mut found = Vec::new();
         ground::below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
         // It was written just now, whatever its own time says.
-        found.into_iter().for_each(|log| self.found(log, true));
+        for log in found {
+            let growth = match self.heard.insert(log.path.clone(), Some(Instant::now())) {
+                Some(before) if before.is_none_or(|before| before.elapsed() >= COPY_PAUSE) => Growth::Seen,
+                _ => Growth::Recent,
+            };
+            self.note(log, growth);
+        }
     }
 
     /// Looks where nothing is heard.
@@ -272,24 +284,29 @@ impl Watcher {
         for number in new {
             ground::look_in(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
         }
-        found.into_iter().for_each(|log| self.found(log, false));
+        found.into_iter().for_each(|log| self.found(log));
     }
 
     fn look_around(&mut self) {
         self.looked_around = Instant::now();
         let mut found = Vec::new();
         ground::look(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
-        found.into_iter().for_each(|log| self.found(log, false));
+        found.into_iter().for_each(|log| self.found(log));
     }
 
-    fn found(&mut self, log: Found, grows: bool) {
+    fn found(&mut self, log: Found) {
+        self.heard.entry(log.path.clone()).or_default();
         let age = Duration::from_millis((self.setup.now)().millis_since(log.written));
-        self.note(log, grows || age <= self.setup.within);
+        self.note(log, if age <= self.setup.within { Growth::Recent } else { Growth::None });
     }
 
     /// Reads what is due.
     fn read(&mut self) -> Vec<Change> {
         let mut changes = self.read_logs();
+        // A log that was found to be a copy is not at work.
+        let slept = self.let_sleep();
+        changes.retain(|change| !slept.iter().any(|gone| (&gone.id, &gone.agent) == (&change.id, &change.agent)));
+        changes.extend(slept);
         if std::mem::take(&mut self.own_is_due) {
             changes.extend(self.read_own());
         }

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read},
 };
 
-use switchboard_agents::LONGEST_LINE;
+use switchboard_agents::{LONGEST_LINE, ends_with_record};
 
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
@@ -95,9 +95,7 @@ impl Lines {
     /// The last line, if it is whole: an object cannot go on behind its last bracket.
     fn finish(&self, each: &mut dyn FnMut(u64, &[u8])) -> u64 {
         let last = self.bytes.get(..self.held).unwrap_or_default();
-        let is_whole = serde_json::from_slice::<&serde_json::value::RawValue>(trimmed(last))
-            .is_ok_and(|raw| raw.get().starts_with('{'));
-        if is_whole && !self.skips {
+        if ends_with_record(trimmed(last)) && !self.skips {
             give(self.at, last, each);
             return self.at + self.held as u64;
         }
@@ -161,6 +159,8 @@ mod tests {
         // A number could still get another digit.
         assert_eq!(of(b"{}\n12", 0), (lines(&[(0, "{}")]), 3));
         assert_eq!(of(b"{}\n{\"a\":1}\n", 10), (Vec::new(), 11));
+        assert_eq!(of(b"{\"a\":1}{\"a\":2}", 0), (lines(&[(0, "{\"a\":1}{\"a\":2}")]), 14));
+        assert_eq!(of(b"{\"a\":1}{\"a\":", 0), (Vec::new(), 0));
     }
 
     #[test]

@@ -19,13 +19,14 @@ use std::{
 use rustix::fs::{Advice, fadvise};
 
 pub use database::{Database, database_mark, database_of, fetch_database, newest, sessions_of};
+pub use document::shared_sessions;
 pub use file::open;
 use switchboard_agents::{Depth, Form, Logs};
 pub use tree::mark as tree_mark;
 
 /// Gives the records of a file, from a place in it to its end, and says where it ends. In a file of lines a place is a
-/// byte (of a compressed one, when it is not compressed); in all others, the number of a record. Of a database, `part`
-/// is the session.
+/// byte (of a compressed one, when it is not compressed); in all others, the number of a record. Of a file of many
+/// sessions, `part` is the session.
 ///
 /// The last line is only given if it is whole; if not, the end is where it begins, since somebody is about to write the
 /// rest. Records that say nothing about tokens may be given as empty ones to who wants no more than those.
@@ -47,7 +48,15 @@ pub fn records(
             lines::read(&mut file, from, each)
         }
         Form::Compressed => compressed::read(path, from, each),
-        Form::Document(split) => document::read(path, *split, from, each),
+        Form::Document(split) => document::read(path, split, from, each),
+        Form::SharedDocument(split) => {
+            let is_wanted = |session: &str| part.is_none_or(|part| part == session);
+            let records = |text: &str| {
+                let all = split(text).into_iter();
+                all.filter(|(session, _)| is_wanted(session)).map(|(_, record)| record).collect()
+            };
+            document::read(path, records, from, each)
+        }
         Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, depth, each),
         Form::Tree(pieces) => tree::read(path, *pieces, from, each),
         Form::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),

@@ -43,7 +43,9 @@ impl Task {
 }
 
 /// Compares what is there with what is known, and tells the index what is new, moved and gone.
-pub fn plan(index: &mut Index, seen: Vec<Seen>, units: &[Arc<Unit>], depth: Depth) -> rusqlite::Result<Plan> {
+pub fn plan(index: &mut Index, mut seen: Vec<Seen>, units: &[Arc<Unit>], depth: Depth) -> rusqlite::Result<Plan> {
+    // What was kept of a log that its agent has deleted says more than a shared document.
+    seen.retain(|seen| !seen.is_shared() || !units.iter().any(|unit| is_own_log(unit, seen)));
     let there: HashSet<&str> = seen.iter().map(|seen| seen.name.as_str()).collect();
     let (known, mut absent): (Vec<&Arc<Unit>>, Vec<&Arc<Unit>>) =
         units.iter().partition(|unit| there.contains(unit.name.as_str()));
@@ -80,6 +82,11 @@ impl Task {
             && unit.mark.as_deref().is_some_and(|mark| holds(&seen, mark));
         Some(Self { unit: unit.id, fresh: !grown, known: Some(Arc::clone(unit)), seen })
     }
+}
+
+/// The unit is, or was, a log of the session that has a part in a shared document.
+fn is_own_log(unit: &Unit, shared: &Seen) -> bool {
+    Some(&unit.session) == shared.part.as_ref() && unit.agent == shared.agent && unit.path != shared.path
 }
 
 /// What the index says about where it lies and how large it is is not so any longer.

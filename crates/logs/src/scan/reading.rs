@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, io, mem, sync::Arc};
 
-use switchboard_agents::{Depth, Facts, Finds, Form, LOGS, Skim, own_skim};
+use switchboard_agents::{Depth, Facts, Finds, Form, LOGS, Skim, own_skim, split_joined_records};
 use switchboard_event::Timestamp;
 
 use super::{Own, Task, mark};
@@ -186,11 +186,43 @@ impl<'a> Reading<'a> {
         if record.is_empty() || (self.way.depth == Depth::Tokens && !self.skim.counts(record)) {
             return;
         }
+        if !self.scan_record(offset, record) {
+            self.scan_joined_records(offset, record);
+        }
+    }
+
+    /// Scans a record. False if it is not JSON: then nothing is taken from it.
+    fn scan_record(&mut self, offset: u64, record: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(record) else { return false };
+        self.skim.record(text, self.way.depth, &mut self.found);
+        if self.found.is_not_json() {
+            self.found.trouble = None;
+            return false;
+        }
         self.next.records += 1;
-        let text = std::str::from_utf8(record).map(Cow::Borrowed).unwrap_or_else(|_| {
+        self.take(offset);
+        true
+    }
+
+    /// Scans what is on a line that is not JSON: several records, each with a place of its own, or none.
+    fn scan_joined_records(&mut self, mut offset: u64, line: &[u8]) {
+        let pieces = split_joined_records(line);
+        let pieces = if pieces.is_empty() { vec![line] } else { pieces };
+        for piece in pieces {
+            let counts = self.way.depth == Depth::All || self.skim.counts(piece);
+            if counts && !self.scan_record(offset, piece) {
+                self.scan_broken_record(offset, piece);
+            }
+            offset += piece.len() as u64;
+        }
+    }
+
+    fn scan_broken_record(&mut self, offset: u64, record: &[u8]) {
+        self.next.records += 1;
+        let text = String::from_utf8_lossy(record);
+        if matches!(text, Cow::Owned(_)) {
             self.trouble("a record is not UTF-8".to_owned(), Some(offset));
-            String::from_utf8_lossy(record)
-        });
+        }
         self.skim.record(&text, self.way.depth, &mut self.found);
         self.take(offset);
     }

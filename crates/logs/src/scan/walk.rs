@@ -52,6 +52,20 @@ impl Seen {
     }
 }
 
+impl Seen {
+    /// It is a session of a document that several share.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.file.form, Form::SharedDocument(_))
+    }
+
+    /// It is a log of the session that the other one is a part of.
+    fn has(&self, other: &Self) -> bool {
+        let session = other.part.as_deref().unwrap_or_default();
+        let is_prefix = self.file.session_prefix.as_deref().is_some_and(|prefix| session.starts_with(prefix));
+        is_prefix || self.file.session.as_deref() == Some(session)
+    }
+}
+
 /// A folder or a database that could not be looked through.
 pub struct Blocked {
     /// The agent.
@@ -84,7 +98,20 @@ pub fn walk(homes: &[Home], lists: &mut Lists) -> (Vec<Seen>, Vec<Blocked>) {
         blocked.extend(walked.blocked);
         walked.listed.into_iter().for_each(|(path, mark, sessions)| lists.add(&path, mark, sessions));
     }
-    (without_twins(seen), blocked)
+    (without_repeated(without_twins(seen)), blocked)
+}
+
+/// Sessions in a shared document that have logs of their own are not read there.
+fn without_repeated(all: Vec<Seen>) -> Vec<Seen> {
+    let (shared, mut own): (Vec<_>, Vec<_>) = all.into_iter().partition(Seen::is_shared);
+    let is_repeated = |shared: &Seen| {
+        let is_own = |seen: &Seen| (seen.agent, &seen.machine) == (shared.agent, &shared.machine) && seen.has(shared);
+        own.iter().any(is_own)
+    };
+    let alone: Vec<_> = shared.into_iter().filter(|shared| !is_repeated(shared)).collect();
+    own.extend(alone);
+    own.sort_by(|a, b| a.name.cmp(&b.name));
+    own
 }
 
 /// The most threads that look.
@@ -163,6 +190,14 @@ impl<'a> Walker<'a> {
                 }
                 Err(error) => self.block(home, path, error),
             },
+            Form::SharedDocument(split) => match self.listed(path, mark, |path| read::shared_sessions(path, split)) {
+                Ok(sessions) => {
+                    for (id, seen) in sessions {
+                        self.push(home, path, &metadata, (Some(id), seen), file.clone());
+                    }
+                }
+                Err(error) => self.block(home, path, error),
+            },
             Form::Tree(pieces) => match read::tree_mark(path, pieces) {
                 Ok(seen) => self.push(home, path, &metadata, (None, seen), file),
                 Err(error) => self.block(home, path, error),
@@ -174,11 +209,18 @@ impl<'a> Walker<'a> {
     /// The sessions of a database, which is opened only if its files are not what they were.
     fn sessions_of(&mut self, path: &Path, queries: &Queries) -> io::Result<List> {
         let Some(mark) = read::database_mark(path)? else { return read::sessions_of(path, queries) };
+        self.listed(path, mark, |path| {
+            read::fetch_database(path);
+            read::sessions_of(path, queries)
+        })
+    }
+
+    /// The sessions of a file of many, which is read only if it is not what it was.
+    fn listed(&mut self, path: &Path, mark: String, list: impl FnOnce(&Path) -> io::Result<List>) -> io::Result<List> {
         if let Some(sessions) = self.known.of(path, &mark) {
             return Ok(sessions.clone());
         }
-        read::fetch_database(path);
-        let sessions = read::sessions_of(path, queries)?;
+        let sessions = list(path)?;
         self.walked.listed.push((path.to_owned(), mark, sessions.clone()));
         Ok(sessions)
     }

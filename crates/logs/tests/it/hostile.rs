@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use switchboard_agents::Depth;
 use switchboard_testkit::corpus::{
     Truth,
     agents::{claude, codex, gemini, opencode},
@@ -15,7 +16,7 @@ use switchboard_testkit::corpus::{
 };
 
 use crate::{
-    place::{Place, by, by_session, hits, ledger, refresh},
+    place::{Place, by, by_session, hits, ledger, refresh, said},
     truth::same,
 };
 
@@ -87,6 +88,60 @@ fn every_bad_line_is_told_of() {
         let used = by_session(&ledger(&library));
         assert_eq!(used.keys().collect::<Vec<_>>(), truth.sessions.keys().collect::<Vec<_>>());
     }
+}
+
+/// The logs are exact whether tokens are looked for first, as `usage` does, or everything at once.
+#[track_caller]
+fn is_exact_at_both_depths(place: &Place, truth: &Truth) {
+    let library = place.library();
+    library.refresh(Depth::Tokens, &|_| {}).unwrap();
+    same("tokens by session", &by_session(&ledger(&library)), &truth.sessions);
+    is_exact(place, truth);
+}
+
+#[test]
+fn records_that_share_a_line_are_read() {
+    let joined = |log: &[u8]| {
+        let lines = log.split_inclusive(|byte| *byte == b'\n').enumerate();
+        lines.flat_map(|(number, line)| if number % 3 == 2 { line } else { line.trim_ascii_end() }.to_vec()).collect()
+    };
+    let (place, truth) = changed(joined);
+    is_exact_at_both_depths(&place, &truth);
+    assert_eq!(place.library().troubles().unwrap().len(), 0);
+}
+
+#[test]
+fn a_record_behind_a_torn_one_is_read() {
+    let torn = |log: &[u8]| {
+        let lines = log.split_inclusive(|byte| *byte == b'\n').enumerate();
+        lines.flat_map(|(number, line)| [&line[..1 + number * 37 % (line.len() - 1)], line].concat()).collect()
+    };
+    let (place, truth) = changed(torn);
+    is_exact_at_both_depths(&place, &truth);
+}
+
+#[test]
+fn a_line_that_another_process_goes_on_with_is_read_as_it_grows() {
+    let (place, truth) = Place::with(sessions);
+    let grown = Place::new();
+    for step in 1..=3 {
+        for path in logs(&place.home()) {
+            let log = fs::read(&path).unwrap();
+            let name = path.strip_prefix(place.home()).unwrap().to_str().unwrap().to_owned();
+            let cut = log.len() / 2;
+            let whole_lines = &log[..memchr::memrchr(b'\n', &log[..cut]).map_or(0, |end| end + 1)];
+            let bytes = match step {
+                1 => log[..cut].to_vec(),
+                // The process that died there had written the last record before, and not its line end.
+                2 => [&log[..cut], &log[whole_lines.len()..log.len() - 1]].concat(),
+                _ => [&log[..cut], &log[whole_lines.len()..]].concat(),
+            };
+            grown.file(&name, &bytes);
+        }
+        grown.current();
+    }
+    is_exact(&grown, &truth);
+    assert_eq!(said(&grown.library()), grown.afresh());
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod full;
 mod growing;
 mod hostile;
 mod place;
+mod shared;
 mod together;
 mod totals;
 mod truth;

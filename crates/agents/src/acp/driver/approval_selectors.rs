@@ -110,12 +110,14 @@ fn of_option(option: &Object<'_>) -> Option<ApprovalSelector> {
     let words = ["id", "name", "category"].map(|field| option.string(field).unwrap_or_default().to_lowercase());
     let about_approvals = |word: &String| word.contains("approv") || word.contains("permission");
     let is_boolean = option.is("type", "boolean");
-    let grouped = option.array("options").into_iter().flat_map(|entry: Json<'_>| match entry.object().array("options") {
-        group if group.is_empty() => vec![entry],
-        group => group,
-    });
+    let grouped =
+        option.array("options").into_iter().flat_map(|entry: Json<'_>| match entry.object().array("options") {
+            group if group.is_empty() => vec![entry],
+            group => group,
+        });
     let mut values: Vec<_> = grouped.filter_map(|value| of_value(&value.object(), "value")).collect();
-    let is_switch = is_boolean || values.len() == 2 && ["on", "off"].iter().all(|id| values.iter().any(|(v, _)| v == id));
+    let is_switch =
+        is_boolean || values.len() == 2 && ["on", "off"].iter().all(|id| values.iter().any(|(v, _)| v == id));
     if is_switch {
         let whole = |field: &str| option.string(field).unwrap_or_default();
         let switched_on = ApprovalPolicy::of_mode(&id, &whole("name"), &whole("description"));

@@ -433,7 +433,8 @@ fn modes_that_are_options_are_set_as_options() {
             { "id": "allow_all", "name": "Allow all", "type": "boolean", "currentValue": allow_all },
         ] })
     };
-    let answer = |id: u32, offers: &serde_json::Value| json!({ "in": { "jsonrpc": "2.0", "id": id, "result": offers } });
+    let answer =
+        |id: u32, offers: &serde_json::Value| json!({ "in": { "jsonrpc": "2.0", "id": id, "result": offers } });
     let set_mode = r#"> {"send":{"id":2,"method":"session/set_config_option","params":{"sessionId":"a1","configId":"preset","value":"read-only"}}}"#;
     let unset = r#"> {"send":{"id":3,"method":"session/set_config_option","params":{"configId":"allow_all","type":"boolean","value":false}}}"#;
     let (first, second) = (answer(2, &offers("read-only", true)), answer(3, &offers("read-only", false)));

@@ -24,6 +24,8 @@ pub struct Log {
     pub(super) threads: Threads,
     /// The to-do list that single calls change.
     pub(super) todos: Todos,
+    /// The model of the reply, if that is a subagent's.
+    pub(super) reply_model: Option<String>,
     /// How many blocks a reply had so far.
     pub(super) blocks: Option<(Id, u32)>,
     /// Why the last reply of the turn stopped.

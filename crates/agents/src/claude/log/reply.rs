@@ -45,11 +45,22 @@ impl Log {
             None if self.tells_stop || fields.is_true("isAbortedMidStream") => None,
             None => is_text_last(&message).then_some(Stop::EndTurn),
         };
-        for block in blocks(message.get("content")) {
-            self.block(reply.as_ref(), block, scribe);
+        self.reply_model = thread.and_then(|_| message.filled("model"));
+        let blocks = blocks(message.get("content"));
+        let mut text = Some(joined_text(&blocks));
+        for block in blocks {
+            match (shown(&block.object()), &reply) {
+                (Some((Shown::Text, _)), _) if text.is_some() => {
+                    self.say(reply.as_ref(), text.take().unwrap_or_default(), scribe);
+                }
+                // It was said with the first; the ids of other blocks count it all the same.
+                (Some((Shown::Text, _)), Some(reply)) => drop(self.number(reply)),
+                (Some((Shown::Text, _)), None) => {}
+                _ => self.block(reply.as_ref(), block, scribe),
+            }
         }
         if let Some(text) = message.str("content").filter(|text| !text.is_empty()) {
-            self.finish(reply.as_ref(), Item::new(AgentMessage::text(text)), scribe);
+            self.say(reply.as_ref(), text.into_owned(), scribe);
         }
         scribe.otherwise(Notice::new(Topic::Status).with_name("assistant"));
     }
@@ -99,7 +110,7 @@ impl Log {
     fn block(&mut self, reply: Option<&Id>, block: Json<'_>, scribe: &mut Scribe) {
         let fields = block.object();
         match (shown(&fields), fields.str("type").as_deref()) {
-            (Some((Shown::Text, text)), _) => self.finish(reply, Item::new(AgentMessage::text(text)), scribe),
+            (Some((Shown::Text, text)), _) => self.say(reply, text, scribe),
             (Some((Shown::Thinking, text)), _) => {
                 // Newer models keep their thoughts to themselves, and only sign them.
                 let redacted = text.is_empty();
@@ -112,12 +123,16 @@ impl Log {
         }
     }
 
+    fn say(&mut self, reply: Option<&Id>, text: String, scribe: &mut Scribe) {
+        self.finish(reply, Item::new(AgentMessage::text(text)), scribe);
+    }
+
     fn finish(&mut self, reply: Option<&Id>, mut item: Item, scribe: &mut Scribe) {
         let id = match reply {
             Some(reply) => Id::from(format!("{reply}.{}", self.number(reply))),
             None => self.make_up("block", scribe),
         };
-        item.reply = reply.cloned();
+        (item.reply, item.model) = (reply.cloned(), self.reply_model.clone());
         scribe.item_completed(&id, item);
     }
 
@@ -134,7 +149,7 @@ impl Log {
         let name = block.str("name").unwrap_or_default();
         let id = block.filled("id").map(Id::from).unwrap_or_else(|| self.make_up("tool", scribe));
         let mut item = items::item(&name, block.get("input"), &self.todos, scribe);
-        item.reply = reply.cloned();
+        (item.reply, item.model) = (reply.cloned(), self.reply_model.clone());
         scribe.item_started(&id, item);
     }
 
@@ -164,6 +179,15 @@ impl Log {
 fn is_text_last(message: &Object<'_>) -> bool {
     let is_text = |block: &Json<'_>| block.object().is("type", "text");
     message.str("content").is_some() || blocks(message.get("content")).last().is_some_and(is_text)
+}
+
+/// What the text blocks of a record say together.
+fn joined_text(blocks: &[Json<'_>]) -> String {
+    let texts = blocks.iter().filter_map(|block| match shown(&block.object()) {
+        Some((Shown::Text, text)) => Some(text),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// Why a reply stopped. One that calls a tool, or does not say, is not the last of the turn.

@@ -1,8 +1,7 @@
 //! Tools that the model calls, as items; and what they gave back.
 
 use switchboard_event::{
-    Call, CallKind, Command, Details, FileChange, FileOp, Id, Item, Location, Mcp, Notice, Status, Subagent, Tool,
-    Topic,
+    Call, CallKind, Command, Details, FileChange, FileOp, Id, Item, Mcp, Notice, Status, Subagent, Tool, Topic,
 };
 
 use super::{
@@ -38,6 +37,7 @@ fn local_shell(action: &Object<'_>) -> Item {
 fn function(native: &Object<'_>, scribe: &Scribe) -> Item {
     let mut item = functions::item(native);
     let Some(call) = &mut item.call else { return item };
+    call.locations.iter_mut().for_each(|location| location.path = scribe.absolute(&location.path));
     let written = names::string(native, &["arguments", "input"]).unwrap_or_default();
     let args = Json::parse(&written).map(Json::object).unwrap_or_default();
     let server = native.filled("namespace").and_then(|name| name.strip_prefix("mcp__").map(str::to_owned));
@@ -50,8 +50,6 @@ fn function(native: &Object<'_>, scribe: &Scribe) -> Item {
         ("spawn_agent", _) => item.details = spawned(&args).into(),
         ("view_image", _) => {
             (call.kind, call.op) = (CallKind::Read, Some(FileOp::Read));
-            let path = args.filled("path").map(|path| Location { path: scribe.absolute(&path), line: None });
-            call.locations.extend(path);
         }
         (name, None) => {
             // Before functions had namespaces, the server was in the name.
@@ -86,10 +84,20 @@ pub fn answered(kind: &str, native: &Object<'_>, scribe: &mut Scribe) {
     };
     let output = Output::of(native);
     let told = Some(item.status).filter(|status| *status != Status::Running);
-    item.status = told.or(output.status).unwrap_or(Status::Completed);
+    item.status = told.or(output.status).or_else(|| own_status(native)).unwrap_or(Status::Completed);
     item.duration_ms = item.duration_ms.or(output.duration_ms);
     fill(&mut item, &output, native);
     scribe.item_completed(&Id::from(id), item);
+}
+
+/// The status that an answer has itself; those of today have none.
+fn own_status(native: &Object<'_>) -> Option<Status> {
+    match &*native.str("status")? {
+        "completed" => Some(Status::Completed),
+        "incomplete" => Some(Status::Interrupted),
+        "failed" | "error" => Some(Status::Failed),
+        _ => None,
+    }
 }
 
 fn fill(item: &mut Item, output: &Output<'_>, native: &Object<'_>) {
@@ -120,6 +128,10 @@ fn fill(item: &mut Item, output: &Output<'_>, native: &Object<'_>) {
             tool.result = native.raw("output").filter(|raw| raw.get().starts_with(['{', '[']));
         }
         _ => {}
+    }
+    let is_command = matches!(item.details, Details::Command(_));
+    if let Some(call) = item.call.as_mut().filter(|_| !is_command) {
+        call.exit_code = call.exit_code.or(output.exit_code);
     }
     if let (true, Some(call)) = (failed, &mut item.call) {
         call.error = call.error.take().or_else(|| Some(output.text.clone().into_owned()));

@@ -39,13 +39,8 @@ fn file(path: &Path) -> Option<LogFile> {
     };
     // A name without a thread's id may be that of several.
     let session = stem.len().checked_sub(36).and_then(|at| stem.get(at..)).filter(|id| is_uuid(id));
-    Some(LogFile {
-        form,
-        session: session.map(str::to_owned),
-        parent: None,
-        archived,
-        twin: session.map(|_| (stem.to_owned(), packed + 2 * u8::from(archived))),
-    })
+    let twin = session.map(|_| (stem.to_owned(), packed + 2 * u8::from(archived)));
+    Some(LogFile { form, archived, twin, ..LogFile::lines(session.map(str::to_owned)) })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! One record of a rollout, whatever its age: `{timestamp, type, payload}`, or bare as in 2025, when the first line was the
-//! session and each other one an item.
+//! session and each other one an item. The oldest name no kind, neither around what they say nor in it.
 
 use std::borrow::Cow;
 
@@ -35,23 +35,25 @@ impl<'a> Line<'a> {
         });
         let at = fields.str("timestamp").and_then(|at| Timestamp::parse(&at));
         let Some(payload) = payload else { return Self::bare(at, Json::known(record), fields) };
-        let (kind, ordinal) = (fields.str("type")?, fields.u64("ordinal"));
-        Some(Self { at, ordinal, kind, payload, fields: inside })
+        let kind = match fields.get("type") {
+            Some(kind) => kind.str()?,
+            None => infer_kind(&inside)?,
+        };
+        Some(Self { at, ordinal: fields.u64("ordinal"), kind, payload, fields: inside })
     }
 
     fn bare(at: Option<Timestamp>, record: Json<'a>, fields: Object<'a>) -> Option<Self> {
-        let kind = match () {
-            () if fields.has("record_type") => fields.str("record_type")?,
-            () if fields.has("type") && fields.get("type").and_then(Json::str).is_some() => "response_item".into(),
-            () if fields.has("id") && (fields.has("timestamp") || fields.has("instructions")) => "session_meta".into(),
-            () => return None,
-        };
+        let kind = if fields.has("record_type") { fields.str("record_type")? } else { infer_kind(&fields)? };
         Some(Self { at, ordinal: None, kind, payload: record, fields })
     }
 
     /// The kind of what it says.
     pub fn what(&self) -> Cow<'a, str> {
-        self.fields.str("type").unwrap_or_default()
+        match self.fields.get("type") {
+            Some(what) => what.str().unwrap_or_default(),
+            None if self.kind == "response_item" => infer_item(&self.fields).unwrap_or_default().into(),
+            None => Cow::default(),
+        }
     }
 
     /// What it is called: items and events have names of their own.
@@ -65,6 +67,31 @@ impl<'a> Line<'a> {
     /// It is of a kind that we know, be it only by name.
     pub fn is_known(&self) -> bool {
         known::is(&self.kind, &self.what())
+    }
+}
+
+/// The kind of a record that does not name it, by what it says.
+fn infer_kind(fields: &Object<'_>) -> Option<Cow<'static, str>> {
+    let has_any = |keys: &[&str]| keys.iter().any(|key| fields.has(key));
+    Some(match fields.get("type") {
+        Some(what) if known::is("event_msg", &what.str()?) && !known::is("response_item", &what.str()?) => {
+            "event_msg".into()
+        }
+        Some(_) => "response_item".into(),
+        None if infer_item(fields).is_some() => "response_item".into(),
+        None if fields.has("id") && has_any(&["timestamp", "instructions", "cwd"]) => "session_meta".into(),
+        None if has_any(&["sandbox_policy", "approval_policy"]) => "turn_context".into(),
+        None => return None,
+    })
+}
+
+/// The kind of an item that does not name it.
+fn infer_item(fields: &Object<'_>) -> Option<&'static str> {
+    match () {
+        () if fields.has("role") => Some("message"),
+        () if fields.has("name") && fields.has("call_id") => Some("function_call"),
+        () if fields.has("call_id") && (fields.has("output") || fields.has("status")) => Some("function_call_output"),
+        () => None,
     }
 }
 
@@ -103,6 +130,16 @@ mod tests {
         check(r#"{"type":"message","role":"user","content":[]}"#, Some("response_item"), "message");
         check(r#"{"record_type":"state"}"#, Some("state"), "");
         check(r#"{"type":7}"#, None, "");
+        check(r#"{"payload":{"type":"message","role":"user"}}"#, Some("response_item"), "message");
+        check(r#"{"payload":{"role":"user","text":"go"}}"#, Some("response_item"), "message");
+        check(r#"{"payload":{"name":"shell","call_id":"c"}}"#, Some("response_item"), "function_call");
+        check(r#"{"payload":{"status":"completed","call_id":"c"}}"#, Some("response_item"), "function_call_output");
+        check(r#"{"name":"shell","arguments":"{}","call_id":"c"}"#, Some("response_item"), "function_call");
+        check(r#"{"payload":{"type":"token_count","info":null}}"#, Some("event_msg"), "token_count");
+        check(r#"{"payload":{"type":"sandbox_policy"}}"#, Some("response_item"), "sandbox_policy");
+        check(r#"{"payload":{"id":"s","cwd":"/w"}}"#, Some("session_meta"), "");
+        check(r#"{"payload":{"cwd":"/w","model":"m","sandbox_policy":{}}}"#, Some("turn_context"), "");
+        check(r#"{"payload":{"odd":1}}"#, None, "");
         check("[1]", None, "");
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::line::Line;
+use super::{super::names, line::Line};
 use crate::{Json, Object};
 
 /// How many texts are remembered that may come again.
@@ -106,9 +106,9 @@ pub fn texts<'a>(parts: &[Json<'a>]) -> Vec<Cow<'a, str>> {
     parts.iter().filter_map(|part| part.str().or_else(|| part.object().str("text"))).collect()
 }
 
-/// The text of a message: of its content, which in older files is a text.
+/// The text of a message: of its content, which in older files is a text; or its own, where it has no content.
 pub fn text<'a>(fields: &Object<'a>) -> Cow<'a, str> {
-    let Some(content) = fields.get("content") else { return fields.str("text").unwrap_or_default() };
+    let Some(content) = content(fields) else { return fields.str("text").unwrap_or_default() };
     if let Some(text) = content.str() {
         return text;
     }
@@ -123,6 +123,11 @@ pub fn text<'a>(fields: &Object<'a>) -> Cow<'a, str> {
     }
 }
 
+/// The content of a message; none if it is empty.
+pub fn content<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
+    fields.get("content").filter(|content| content.str().is_some() || !content.array().is_empty())
+}
+
 /// What a person says in a record: which way it is told, and the words.
 pub fn prompt<'a>(line: &Line<'a>) -> Option<(Way, Cow<'a, str>)> {
     let fields = &line.fields;
@@ -132,7 +137,7 @@ pub fn prompt<'a>(line: &Line<'a>) -> Option<(Way, Cow<'a, str>)> {
             by_person(fields, &text).then_some((Way::Item, text))
         }
         ("event_msg", "user_message") => {
-            let text = fields.str("message")?;
+            let text = names::text(fields, &["message", "text"])?;
             let plain = fields.str("kind").is_none_or(|kind| kind == "plain");
             (plain && by_person(fields, &text)).then_some((Way::Event, text))
         }

@@ -40,8 +40,11 @@ pub struct Rollout {
     calls: VecDeque<(String, String)>,
 }
 
-impl Skim for Rollout {
-    fn counts(&self, record: &[u8]) -> bool {
+/// How a record begins: in the middle of a line, it was appended to a torn one.
+static RECORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("{\"timestamp\":"));
+
+impl Rollout {
+    fn counts_by_head(&self, record: &[u8]) -> bool {
         let Some(head) = head::head(record) else { return true };
         let find = |word: &Finder<'_>| word.find(head.near).is_some();
         match (head.kind, head.what) {
@@ -61,6 +64,12 @@ impl Skim for Rollout {
             },
             _ => false,
         }
+    }
+}
+
+impl Skim for Rollout {
+    fn counts(&self, record: &[u8]) -> bool {
+        self.counts_by_head(record) || record.get(1..).is_some_and(|rest| RECORD.find(rest).is_some())
     }
 
     fn record(&mut self, record: &str, depth: Depth, found: &mut Finds) {

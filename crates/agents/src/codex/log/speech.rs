@@ -58,7 +58,7 @@ impl Log {
 
     /// A message to the model: of a person, of the agent's host, of the one who set it up.
     fn told(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let message = user::message(line.fields.get("content"));
+        let message = user_message(&line.fields);
         if !self.prompt(line, &message, scribe) {
             self.put(line.fields.filled("id"), Item::new(UserMessage { synthetic: true, ..message }), scribe);
             if let Some(cwd) = said::folder(line).filter(|_| scribe.cwd().is_none()) {
@@ -175,7 +175,7 @@ impl Log {
         let id = fields.filled("id");
         match fields.str("type").as_deref() {
             Some("UserMessage") => {
-                self.prompt(line, &user::message(fields.get("content")), scribe);
+                self.prompt(line, &user_message(&fields), scribe);
             }
             Some("AgentMessage") => {
                 let phase = fields.filled("phase");
@@ -210,6 +210,14 @@ impl Log {
         }
         let reply = self.turns.work(scribe);
         ends::tell(&end, Some(reply), scribe);
+    }
+}
+
+/// A message with its content, or with a text of its own where it has none.
+fn user_message(fields: &Object<'_>) -> UserMessage {
+    match said::content(fields) {
+        Some(content) => user::message(Some(content)),
+        None => UserMessage::text(said::text(fields)),
     }
 }
 

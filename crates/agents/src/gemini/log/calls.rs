@@ -66,7 +66,7 @@ fn finish(id: &Id, call: &Object<'_>, scribe: &mut Scribe) {
     let responses = parts::responses(call.get("result"));
     let told = responses.iter().find(|response| response.str("id").is_none_or(|given| given == **id));
     let told = told.or(responses.first()).map(|response| given(&response.object("response")));
-    let shown = call.get("resultDisplay").map(parts::text).filter(|text| !text.is_empty());
+    let shown = call.get("resultDisplay").map(display).filter(|text| !text.is_empty());
     // A call that has a result may still be called under way.
     let failed = !call.str("status").is_none_or(|status| status == "success" || UNDER_WAY.contains(&&*status));
     let given = match (told, failed) {
@@ -74,12 +74,21 @@ fn finish(id: &Id, call: &Object<'_>, scribe: &mut Scribe) {
         (told, true) => Err(told.and_then(Result::ok).or_else(|| shown.clone()).unwrap_or_default()),
         (told, false) => Ok(told.and_then(Result::ok).unwrap_or_default()),
     };
-    let mut item = ended(item, given, shown);
+    let mut item = ended(item, given, shown.clone());
+    if let Some(call) = &mut item.call {
+        call.display = shown;
+    }
     if call.str("status").is_some_and(|status| results::is_cancelled(&status)) && item.status == Status::Failed {
         item.status = Status::Interrupted;
     }
     changed(&mut item, &call.object("resultDisplay"), scribe);
     scribe.item_completed(id, item);
+}
+
+/// What is shown to people, as text: of a change of a file, its diff.
+fn display(shown: Json<'_>) -> String {
+    let text = parts::text(shown);
+    if text.is_empty() { shown.object().string("fileDiff").unwrap_or_default() } else { text }
 }
 
 fn given(response: &Object<'_>) -> Given {
@@ -122,8 +131,9 @@ fn ended(mut item: Item, given: Given, shown: Option<String>) -> Item {
         Details::Plan(plan) => plan.output = Some(told),
         _ => {}
     }
+    let is_command = matches!(item.details, Details::Command(_));
     if let Some(call) = &mut item.call {
-        call.error = why;
+        (call.error, call.exit_code) = (why, exit_code.filter(|_| !is_command));
     }
     item
 }

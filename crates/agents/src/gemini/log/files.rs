@@ -44,11 +44,14 @@ fn homes(host: &dyn Host) -> Vec<PathBuf> {
     }
 }
 
-/// `tmp/<project>/chats/session-….jsonl` or `….json`, `tmp/<project>/chats/<parent>/<id>.jsonl`. A file by itself is known
-/// by its ending: `tmp/<project>/logs.json` too, which repeats the prompts of all sessions and is nobody's log.
+/// `tmp/<project>/chats/session-….jsonl` or `….json`, `tmp/<project>/chats/<parent>/<id>.jsonl`, and
+/// `tmp/<project>/logs.json`, which has the prompts of all sessions of a project. A file by itself is known by its ending.
 fn file(path: &Path) -> Option<LogFile> {
     let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
     let (folder, name) = parts.split_last().map(|(name, folder)| (folder, *name))?;
+    if matches!(folder, ["tmp", _]) && name == "logs.json" {
+        return Some(LogFile { form: Form::SharedDocument(prompts), ..LogFile::lines(None) });
+    }
     let parent = match folder {
         [] | ["tmp", _, "chats"] => None,
         ["tmp", _, "chats", parent] => Some((*parent).to_owned()),
@@ -63,7 +66,15 @@ fn file(path: &Path) -> Option<LogFile> {
     let rank = u8::from(!matches!(form, Form::Replayed));
     let twin = Some((path.with_file_name(stem).to_string_lossy().into_owned(), rank)).filter(|_| !folder.is_empty());
     let session = parent.as_ref().map(|_| stem.to_owned());
-    Some(LogFile { form, session, parent, archived: false, twin })
+    let named = stem.strip_prefix("session-").filter(|_| parent.is_none());
+    let session_prefix = named.and_then(|name| name.rsplit('-').next()).filter(|id| id.len() == 8).map(str::to_owned);
+    Some(LogFile { form, session_prefix, parent, twin, ..LogFile::lines(session) })
+}
+
+/// The elements of `logs.json`, each with its session.
+fn prompts(text: &str) -> Vec<(String, String)> {
+    let element = |text: &str| Some((Json::parse(text)?.object().filled("sessionId")?, text.to_owned()));
+    split::elements(text).filter_map(element).collect()
 }
 
 /// The records of a document: the elements of an array; or what is known about the session, and each of its messages.
@@ -78,10 +89,12 @@ fn records(text: &str) -> Vec<String> {
     std::iter::once(format!("{{{}}}", header.join(","))).chain(messages.map(str::to_owned)).collect()
 }
 
-/// What the user said and what tools gave back to the model has neither tokens nor calls.
+/// What the user said and what tools gave back to the model has neither tokens nor calls. In `logs.json` there is nothing
+/// else, so it says who and when.
 fn counts(record: &[u8]) -> bool {
-    static WORDS: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
-        ["\"tokens\"", "\"toolCalls\"", "\"messages\"", "\"$patch\"", "\"projectHash\""].map(Finder::new)
+    static WORDS: LazyLock<[Finder<'static>; 6]> = LazyLock::new(|| {
+        ["\"tokens\"", "\"toolCalls\"", "\"messages\"", "\"$patch\"", "\"projectHash\"", "\"messageId\""]
+            .map(Finder::new)
     });
     WORDS.iter().any(|word| word.find(record).is_some())
 }
@@ -179,8 +192,12 @@ mod tests {
         assert_eq!((main.twin.clone().unwrap().0, main.twin.unwrap().1), (old.twin.unwrap().0, 0));
         let sub = of("tmp/p/chats/the-parent/the-child.jsonl").unwrap();
         assert_eq!((sub.session.as_deref(), sub.parent.as_deref()), (Some("the-child"), Some("the-parent")));
+        assert_eq!((main.session_prefix.as_deref(), sub.session_prefix), (Some("824dc906"), None));
         assert!(of("logs.json").is_some() && of("taken.jsonl").is_some());
-        for other in ["tmp/p/logs.json", "tmp/p/shell_history", "tmp/p/checkpoints/a.json", "settings.d/x.json"] {
+        assert!(matches!(of("tmp/p/logs.json").unwrap().form, Form::SharedDocument(_)));
+        for other in
+            ["tmp/p/chats/logs/logs.json/x", "tmp/p/shell_history", "tmp/p/checkpoints/a.json", "settings.d/x.json"]
+        {
             assert!(of(other).is_none(), "{other}");
         }
     }

@@ -76,16 +76,23 @@ impl Log {
     fn answer(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
         scribe.ensure_turn();
         self.seen.entry(id.to_owned()).or_default();
-        self.count(id, fields, scribe);
-        if !scribe.is_brief() {
-            self.think(id, fields, scribe);
-            self.say(id, fields, scribe);
-        }
-        self.tool_calls(id, fields, scribe);
-        scribe.otherwise(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
         if let Some(model) = fields.filled("model").filter(|model| scribe.model() != Some(model)) {
             scribe.info(Info { model: Some(model), ..Info::default() });
         }
+        // Figures belong to what follows them: to the answer, or to its calls; to thoughts only if there is nothing else.
+        let text = fields.get("content").filter(|_| !scribe.is_brief()).map(parts::text).unwrap_or_default();
+        if text.is_empty() && fields.array("toolCalls").is_empty() {
+            self.count(id, fields, scribe);
+        }
+        if !scribe.is_brief() {
+            self.think(id, fields, scribe);
+        }
+        self.count(id, fields, scribe);
+        if !scribe.is_brief() {
+            self.say(id, text, scribe);
+        }
+        self.tool_calls(id, fields, scribe);
+        scribe.otherwise(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
     }
 
     fn think(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
@@ -100,8 +107,7 @@ impl Log {
     }
 
     /// What it says. Of a message that says something else than before, that is told too.
-    fn say(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-        let text = fields.get("content").map(parts::text).unwrap_or_default();
+    fn say(&mut self, id: &str, text: String, scribe: &mut Scribe) {
         let Some(seen) = self.seen.get_mut(id) else { return };
         if text.is_empty() || text == seen.text {
             return;

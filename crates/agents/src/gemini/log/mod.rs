@@ -120,8 +120,9 @@ impl Log {
         let cwd = fields.strings("directories").into_iter().next().filter(|_| scribe.cwd().is_none());
         let is_first = scribe.session().is_none() && self.order.is_empty();
         let title = fields.filled("summary");
-        if is_first || cwd.is_some() || title.is_some() {
-            scribe.info(Info { cwd, title: title.clone(), ..Info::default() });
+        let project_hash = fields.filled("projectHash");
+        if is_first || cwd.is_some() || title.is_some() || project_hash.is_some() {
+            scribe.info(Info { cwd, title: title.clone(), project_hash, ..Info::default() });
         }
         if let Some(summary) = title {
             scribe.notice(Notice::new(Topic::Status).with_status("summary").with_text(summary));

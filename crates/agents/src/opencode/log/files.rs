@@ -134,13 +134,15 @@ fn counts(record: &[u8]) -> bool {
 }
 
 /// A copy of a session has messages with new ids, and each with the time and the figures that it had: these make a reply
-/// the same. Without a time, its id does.
+/// the same, with its number in the message. Without a time, its id does.
 fn key(session: &str, reply: &str, usage: &Usage, at: Option<Timestamp>) -> String {
     let Usage { input, output, cache_read, cache_write_5m, reasoning, .. } = usage;
     let model = usage.model.as_deref().unwrap_or_default();
     match at {
         Some(at) => {
-            format!("opencode:{}:{model}:{input}.{output}.{cache_read}.{cache_write_5m}.{reasoning}", at.as_micros())
+            let step = reply.rfind('#').and_then(|at| reply.get(at..)).unwrap_or_default();
+            let figures = format!("{input}.{output}.{cache_read}.{cache_write_5m}.{reasoning}");
+            format!("opencode:{}:{model}:{figures}{step}", at.as_micros())
         }
         None => format!("opencode:{session}:{reply}"),
     }

@@ -16,7 +16,8 @@ impl Log {
         };
         let undone = self.reverted.as_deref().is_some_and(|first| *row.id >= *first);
         let summary = row.data.is_true("summary");
-        self.message = Message { id: id.clone(), user, known, summary, undone, model: model.clone() };
+        let is_dated = row.created().is_some();
+        self.message = Message { id: id.clone(), user, known, summary, undone, is_dated, model: model.clone() };
         if known {
             return scribe.notice(echo("message"));
         }
@@ -26,7 +27,7 @@ impl Log {
             return scribe.turn_started(TurnStarted { agent_turn: Some(id), ..TurnStarted::default() });
         }
         scribe.ensure_turn();
-        let used = self.count_message(&id, &row.data, model.clone(), scribe);
+        let used = self.count_message(&id, &row.data, row.created());
         context(used, scribe);
         // Versions before 1.0 only say when a reply was over.
         let is_over = row.data.object("time").has("completed");

@@ -11,7 +11,7 @@ mod stored;
 mod tests;
 mod wrong;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use switchboard_event::{
     Context, Dir, EndReason, Fault, Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, Topic, TurnCompleted,
@@ -19,7 +19,7 @@ use switchboard_event::{
 
 pub use files::LOGS;
 use rows::{Held, Row, time};
-use spent::Counted;
+use spent::MessageUsage;
 
 use super::turn;
 use crate::{Ending, Json, Object, Reader, Scribe};
@@ -31,8 +31,8 @@ pub struct Log {
     known: HashSet<String>,
     /// The message whose parts are being read.
     message: Message,
-    /// What messages used, as far as it was told.
-    counted: HashMap<Id, Counted>,
+    /// What it used.
+    usage: MessageUsage,
     /// Why the last reply ended, and what went wrong with it.
     finish: Option<String>,
     fault: Option<Fault>,
@@ -52,6 +52,8 @@ struct Message {
     /// It is the summary that a compaction leaves.
     summary: bool,
     undone: bool,
+    /// It says when it was made.
+    is_dated: bool,
     model: Option<String>,
 }
 
@@ -69,6 +71,10 @@ impl Reader for Log {
         let fields = record.object();
         let held = Held::data(&fields);
         let row = Row::of(&fields, held.as_ref());
+        if row.table != "part" {
+            // What the message before used is known when its parts are.
+            scribe.before(|scribe| self.tell_usage(scribe));
+        }
         match &*row.table {
             "session" | "session_v2" => self.session(&row, scribe),
             "session_message" => self.stored(&row, scribe),
@@ -80,6 +86,7 @@ impl Reader for Log {
     }
 
     fn end(&mut self, scribe: &mut Scribe) {
+        self.tell_usage(scribe);
         self.close_turn(scribe);
         if !scribe.in_turn() {
             // A log says nothing about its end, and nothing is missing.

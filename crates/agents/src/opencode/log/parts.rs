@@ -18,14 +18,17 @@ impl Log {
         let id = Id::from(&*row.id);
         if row.message().is_some_and(|message| message != *self.message.id) {
             // Its message is not there.
+            scribe.before(|scribe| self.tell_usage(scribe));
             self.message = super::Message { id: row.message().map(Id::from).unwrap_or_default(), ..Default::default() };
         }
         if self.message.known || !self.known.insert(row.id.to_string()) {
             return scribe.notice(echo("part"));
         }
         let (own, tool) = (row.data.object("time"), row.data.object("state").object("time"));
-        let began = own.get("start").or_else(|| tool.get("start")).or_else(|| row.columns.get("time_created"));
-        scribe.happened(began.and_then(time));
+        // The rows of a copied session are younger than what they hold: a part without a time of its own happened with
+        // the one before.
+        let row_made = row.columns.get("time_created").filter(|_| !self.message.is_dated);
+        scribe.happened(own.get("start").or_else(|| tool.get("start")).or(row_made).and_then(time));
         match self.message.user {
             true => user_part(&id, &row.data, scribe),
             false => self.agent_part(&id, &row.data, scribe),
@@ -42,15 +45,14 @@ impl Log {
             Some("step-start") => scribe.notice(steps::started()),
             Some("step-finish") => {
                 scribe.notice(steps::finished(fields));
-                let (message, model) = (self.message.id.clone(), self.message.model.clone());
-                self.count_step(&message, fields, model, scribe);
+                self.count_step(fields);
             }
             Some(kind @ ("patch" | "snapshot")) => scribe.notice(snapshot(kind, fields)),
             Some("retry") => scribe.notice(retry(fields)),
             Some("compaction") => scribe.notice(compaction(fields)),
             Some("file") => {
                 let shown = AgentMessage { content: vec![prompts::file(fields)], ..AgentMessage::default() };
-                let reply = Some(self.message.id.clone());
+                let reply = Some(self.reply());
                 scribe.item_completed(id, Item { reply, ..Item::new(shown) });
             }
             other => scribe.notice(unknown(other.unwrap_or("part"))),
@@ -59,11 +61,11 @@ impl Log {
 
     fn say(&self, id: &Id, voice: Voice, fields: &Object<'_>, scribe: &mut Scribe) {
         let text = fields.str("text").unwrap_or_default();
-        let (reply, took) = (Some(&self.message.id), wire::took(&fields.object("time")));
+        let (reply, took) = (self.reply(), wire::took(&fields.object("time")));
         if !self.message.undone {
-            return speech::end(id, voice, &text, reply, took, scribe);
+            return speech::end(id, voice, &text, Some(&reply), took, scribe);
         }
-        let item = Item { reply: reply.cloned(), ..Item::new(AgentMessage::text(text)) };
+        let item = Item { reply: Some(reply), ..Item::new(AgentMessage::text(text)) };
         scribe.item_completed(id, item.with_status(Status::Superseded));
     }
 
@@ -71,12 +73,12 @@ impl Log {
     pub(super) fn tool(&mut self, id: &Id, state: &State<'_>, scribe: &mut Scribe) {
         if scribe.is_brief() {
             let call = Call { name: state.tool.clone().into_owned(), ..Call::default() };
-            let item = Item { reply: Some(self.message.id.clone()), ..Item::new(Tool::default()).with_call(call) };
+            let item = Item { reply: Some(self.reply()), ..Item::new(Tool::default()).with_call(call) };
             scribe.item_started(id, item.clone());
             return scribe.item_completed(id, item);
         }
         let item = tools::item(state, None, &[], scribe);
-        let item = Item { reply: Some(self.message.id.clone()), ..item };
+        let item = Item { reply: Some(self.reply()), ..item };
         match state.phase {
             Phase::Completed | Phase::Failed => {
                 let ended = tools::ended(item.clone(), state);

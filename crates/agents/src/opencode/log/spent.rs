@@ -1,57 +1,85 @@
-//! What a message used. It says so itself, and its steps say so again; versions that put several steps into one message
-//! leave the figures of the last on it. Whatever comes first is told, and of the rest only what is more.
+//! What a message used. It says so itself, and each of its steps says so again. Old versions put several steps into one
+//! message: it has the tokens of the last one and the cost of all. So its steps are what counts, each as a reply, and its
+//! own figures are what they have to come to at least.
 
-use switchboard_event::{Id, Usage};
+use switchboard_event::{Id, Timestamp, Usage};
 
 use super::Log;
 use crate::{Object, Scribe, opencode::steps};
 
-/// What was told of a message.
+/// The figures of a message whose steps may not all be known yet.
 #[derive(Default)]
-pub struct Counted {
-    /// All that was told.
-    told: Usage,
-    /// The sum of its steps.
-    steps: Usage,
-    /// How often something was told.
-    times: u32,
+pub struct MessageUsage {
+    /// Its own figures.
+    total: Usage,
+    /// Those of its steps.
+    steps: Vec<Usage>,
+    /// When the message was made. Copies of it have the same time.
+    at: Option<Timestamp>,
 }
 
 impl Log {
-    /// The figures of a whole message. Gives what the model had before it at last.
-    pub(super) fn count_message(
-        &mut self,
-        id: &Id,
-        fields: &Object<'_>,
-        model: Option<String>,
-        scribe: &mut Scribe,
-    ) -> u64 {
-        let usage = steps::usage(fields, id, 1, model);
-        let counted = self.counted.entry(id.clone()).or_default();
-        counted.tell(id, &usage, scribe);
-        usage.all_input().saturating_add(usage.output)
+    /// Takes the figures of a message. Gives what the model had before it at last.
+    pub(super) fn count_message(&mut self, id: &Id, fields: &Object<'_>, at: Option<Timestamp>) -> u64 {
+        let total = steps::usage(fields, id, 1, self.message.model.clone());
+        let used = total.all_input().saturating_add(total.output);
+        self.usage = MessageUsage { total, steps: Vec::new(), at };
+        used
     }
 
-    /// The figures of one of its steps.
-    pub(super) fn count_step(&mut self, id: &Id, fields: &Object<'_>, model: Option<String>, scribe: &mut Scribe) {
-        let usage = steps::usage(fields, id, 1, model);
-        let counted = self.counted.entry(id.clone()).or_default();
-        counted.steps.add(&usage);
-        let all = Usage { model: usage.model, ..counted.steps.clone() };
-        counted.tell(id, &all, scribe);
+    /// Takes the figures of one of its steps.
+    pub(super) fn count_step(&mut self, fields: &Object<'_>) {
+        let usage = steps::usage(fields, &self.message.id, self.step_number(), self.message.model.clone());
+        self.usage.steps.push(usage);
+    }
+
+    /// The reply that the next part belongs to.
+    pub(super) fn reply(&self) -> Id {
+        steps::key(&self.message.id, self.step_number())
+    }
+
+    fn step_number(&self) -> u32 {
+        u32::try_from(self.usage.steps.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// Tells what the message used, of which nothing more follows.
+    pub(super) fn tell_usage(&mut self, scribe: &mut Scribe) {
+        let usage = std::mem::take(&mut self.usage);
+        let at = usage.at;
+        for reply in usage.into_replies() {
+            scribe.happened(at);
+            scribe.usage(reply);
+        }
     }
 }
 
-impl Counted {
-    /// Tells what was not told yet.
-    fn tell(&mut self, id: &Id, all: &Usage, scribe: &mut Scribe) {
-        let more = all.minus(&self.told);
-        if more.all_input() == 0 && more.output == 0 {
-            return;
+impl MessageUsage {
+    fn into_replies(self) -> impl Iterator<Item = Usage> {
+        let mut replies = self.steps;
+        let mut known = Usage::default();
+        replies.iter().for_each(|step| known.add(step));
+        let more = self.total.minus(&known);
+        let cost = more.cost_usd.unwrap_or_default();
+        match replies.as_mut_slice() {
+            [] => replies.push(self.total),
+            // Of steps that do not say what they cost, each cost its share.
+            steps if known.cost_usd.unwrap_or_default() <= 0.0 && cost > 0.0 => share_cost(cost, steps),
+            [.., last] => last.add(&more),
         }
-        self.times += 1;
-        let key = if self.times > 1 { Id::from(format!("{id}#{}", self.times)) } else { id.clone() };
-        self.told.add(&more);
-        scribe.usage(Usage { key: Some(key), ..more });
+        replies.into_iter().filter(|usage| usage.all_input() > 0 || usage.output > 0)
+    }
+}
+
+/// Shares out what a message cost by the tokens of its steps. The last one has the rest, so that the sum is exact.
+fn share_cost(cost: f64, steps: &mut [Usage]) {
+    let tokens = |usage: &Usage| usage.all_input().saturating_add(usage.output);
+    let all: u64 = steps.iter().map(tokens).fold(0, u64::saturating_add);
+    let mut left = cost;
+    let last = steps.len().saturating_sub(1);
+    for (number, usage) in steps.iter_mut().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits than money has")]
+        let share = cost * (tokens(usage) as f64 / all.max(1) as f64);
+        usage.cost_usd = Some(if number == last { left } else { share });
+        left -= share;
     }
 }

@@ -63,7 +63,8 @@ impl Log {
         scribe.ensure_turn();
         let (provider, model) = model_of(&fields.object("model"));
         self.message = Message { id: id.clone(), model: model.clone(), ..Message::default() };
-        let used = self.count_message(id, fields, model.clone(), scribe);
+        let used = self.count_message(id, fields, None);
+        self.tell_usage(scribe);
         for (number, piece) in fields.array("content").into_iter().map(Json::object).enumerate() {
             let own = piece.filled("id").unwrap_or_else(|| number.to_string());
             self.piece(&Id::from(format!("{id}.{own}")), &piece, scribe);

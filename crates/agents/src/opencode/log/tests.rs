@@ -40,6 +40,42 @@ fn a_message_counts_all_its_steps() {
     assert_eq!((sum(|spent| spent.cache_read), sum(|spent| spent.cache_write)), (60, 5));
     let cost: f64 = found.spent.iter().filter_map(|spent| spent.cost_usd).sum();
     assert!((cost - 0.61).abs() < 1e-9, "{cost}");
+    let replies = found.spent.iter().filter(|spent| spent.all() > 0);
+    let replies: Vec<_> = replies.map(|spent| (spent.input, spent.cost_usd)).collect();
+    let steps = [(100, Some(0.1)), (200, Some(0.2)), (300, Some(0.3))];
+    assert_eq!(replies, [&steps[..], &[(5_000_000_000, None), (10, Some(0.01))]].concat());
+}
+
+/// The replies of a message with such figures and such steps: what each had before it, and its cost.
+fn replies_of(message: &str, steps: &[&str]) -> Vec<(u64, Option<f64>)> {
+    let figures = |input: &str| {
+        let (input, cost) = input.split_once(' ').unwrap();
+        format!(r#""tokens":{{"input":{input},"output":1}},"cost":{cost}"#)
+    };
+    let mut rows = vec![format!(
+        r#"{{"table":"message","row":{{"id":"m","role":"assistant","time":{{"created":1794000000002}},"modelID":"x",{}}}}}"#,
+        figures(message)
+    )];
+    rows.extend(steps.iter().enumerate().map(|(number, step)| {
+        let figures = figures(step);
+        format!(r#"{{"table":"part","row":{{"id":"p{number}","messageID":"m","type":"step-finish",{figures}}}}}"#)
+    }));
+    let found = skimmed(&rows.join("\n"));
+    let keys: std::collections::HashSet<_> = found.spent.iter().map(|spent| &spent.key).collect();
+    assert_eq!(keys.len(), found.spent.len(), "each reply counts");
+    found.spent.iter().map(|spent| (spent.input, spent.cost_usd)).collect()
+}
+
+#[test]
+fn steps_are_replies_and_cost_what_the_message_says() {
+    // The message has the tokens of the last step and the cost of all, as OpenCode 0.x writes it.
+    assert_eq!(replies_of("30 0.75", &["10 0.25", "30 0.5"]), [(10, Some(0.25)), (30, Some(0.5))]);
+    assert_eq!(replies_of("10 0.5", &["10 0.25", "10 0.25"]), [(10, Some(0.25)), (10, Some(0.25))]);
+    assert_eq!(replies_of("30 1", &["1 0", "30 0"]), [(1, Some(1.0 / 16.5)), (30, Some(1.0 - 1.0 / 16.5))]);
+    // A step that is missing was paid for.
+    assert_eq!(replies_of("30 0.75", &["30 0.5"]), [(30, Some(0.75))]);
+    assert_eq!(replies_of("30 0.75", &[]), [(30, Some(0.75))]);
+    assert_eq!(replies_of("30 0", &["10 0", "30 0"]), [(10, Some(0.0)), (30, Some(0.0))]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod pipes;
 mod serve;
 mod sessions;
 mod short_ids;
+mod traced;
 mod usage;
 mod watching;
 

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use rustix::{
@@ -12,6 +12,7 @@ use rustix::{
     process::Signal,
 };
 use serde_json::{Value, json};
+use switchboard_event::Timestamp;
 use switchboard_testkit::stage::Running;
 use tempfile::TempDir;
 
@@ -81,7 +82,7 @@ impl Home {
         self.written += 1;
         let common = json!({ "sessionId": SESSION, "cwd": "/srv/it", "version": "2.1.197", "gitBranch": "main",
             "uuid": format!("u{}", self.written), "parentUuid": null, "isSidechain": false, "userType": "external",
-            "timestamp": format!("2026-11-16T10:00:{:02}.000Z", self.written) });
+            "timestamp": now() });
         record.as_object_mut().unwrap().extend(common.as_object().unwrap().clone());
         record
     }
@@ -111,6 +112,12 @@ impl Home {
     fn say(&mut self, text: &str) {
         self.reply("msg_2", &json!({ "type": "text", "text": text }), Some("end_turn"));
     }
+}
+
+/// The time as agents write it.
+fn now() -> String {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    Timestamp::from_seconds(since_1970.as_secs_f64()).unwrap().to_string()
 }
 
 /// The lines of the last whole picture on a terminal.
@@ -300,6 +307,39 @@ fn the_last_session_and_those_of_a_folder() {
         let complaint = binary::run(&args, b"").fails(2);
         assert!(complaint.contains(said), "{complaint}");
     }
+}
+
+#[test]
+fn a_copied_log_does_not_run_until_it_grows() {
+    let mut home = Home::new();
+    home.ask("please test it");
+    home.run("cargo test --all");
+    // The same log as it was copied: its file is new, its records are not.
+    let (copy, sign) = ("aaaaaaaa-2222-4333-8444-555555555555", "bbbbbbbb-2222-4333-8444-555555555555");
+    let copied = home.log().with_file_name(format!("{copy}.jsonl"));
+    let log = fs::read_to_string(home.log()).unwrap().replace(SESSION, copy);
+    let old: String = log.lines().map(|line| set_time(line, "2026-01-16T10:00:00.000Z") + "\n").collect();
+    fs::write(&copied, &old).unwrap();
+    let watching = home.watch(&["--json"]);
+    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    let other = "cccccccc-2222-4333-8444-555555555555";
+    fs::write(copied.with_file_name(format!("{other}.jsonl")), old.replace(copy, other)).unwrap();
+    home.other(sign, "/srv/sign");
+    watching.wait_for("a new session", |said| last(said)["session"] == sign).unwrap();
+    let shown = |said: &str, id: &str| told(said).iter().any(|row| row["session"] == id && row["running"] == true);
+    let said = watching.stdout();
+    assert!(!shown(&said, copy) && !shown(&said, other), "{said}");
+    let record = home.whole(json!({ "type": "user", "message": { "role": "user", "content": "go on" } }));
+    let line = record.to_string().replace(SESSION, copy) + "\n";
+    OpenOptions::new().append(true).open(&copied).unwrap().write_all(line.as_bytes()).unwrap();
+    watching.wait_for("the copy", |said| shown(said, copy)).unwrap();
+}
+
+/// A record of another time.
+fn set_time(record: &str, time: &str) -> String {
+    let mut record: Value = serde_json::from_str(record).unwrap();
+    record["timestamp"] = time.into();
+    record.to_string()
 }
 
 #[test]

@@ -76,8 +76,7 @@ fn a_call_that_is_a_block_of_a_message_stays_one_and_others_begin_with_progress(
 
 #[test]
 fn a_tool_is_called_goes_on_and_ends() {
-    let call =
-        json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message", "is_block": true});
+    let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message", "is_block": true});
     let mut samples = Samples::in_turn();
     samples.starts("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
     samples.grows("c", "output", "a\n");

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::rig::Served;
 
 /// A run of Gemini CLI 0.61.0 in its one-shot form, in which a command prints something.
-const RECORDING: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../agents/src/gemini/testdata/live/02-yolo-shell.jsonl");
+const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../agents/src/gemini/testdata/live/02-yolo-shell.jsonl");
 
 #[test]
 fn an_agent_whose_one_shot_form_tells_more_is_run_in_it() {
