@@ -333,8 +333,14 @@ export interface Call {
   content?: Content[];
   /** Why it failed or was not allowed. */
   error?: string;
+  /** What the agent shows people of what it gave back, where it says so. */
+  display?: string;
+  /** What a program that it ran ended with; that of a command is in its details. */
+  exit_code?: number;
   /** What it does in a team of agents. */
   team?: Team;
+  /** The agent writes the call as a block of the model's message, not as a record of its own. */
+  is_block?: boolean;
 }
 /** A place in a file. */
 export interface Location {
@@ -554,6 +560,8 @@ export interface TokenUsage {
   thinkingTokens?: number;
   cacheReadTokens?: number;
   cacheWriteTokens?: number;
+  /** Ours: tokens of tool use, where the agent counts them apart. */
+  toolTokens?: number;
   _meta?: UsageMeta;
 }
 /** What else is known about what was used. */

@@ -189,6 +189,7 @@ export interface SessionInitMetadata {
   mcp?: McpServer[];
   agents?: Named[];
   capabilities?: unknown;
+  authMethods?: unknown;
   /** How full the context is. */
   context?: Context;
 }
@@ -495,6 +496,8 @@ export interface Tokens {
   cache_read_tokens: number;
   cache_write_tokens: number;
   reasoning_tokens: number;
+  /** Those of tool use, where the agent counts them apart. */
+  tool_tokens?: number;
   total_tokens: number;
   cost_usd?: number;
 }
@@ -845,6 +848,7 @@ export interface ConfigurationChangeMetadata {
   mcp?: McpServer[];
   agents?: Named[];
   capabilities?: unknown;
+  authMethods?: unknown;
   text?: string;
   /** The native name of what happened. */
   name?: string;

@@ -168,6 +168,7 @@ export interface TokenUsage {
   outputTokens: number;
   cachedTokens?: number;
   reasoningTokens?: number;
+  toolTokens?: number;
   totalTokens: number;
 }
 /** The agent's process ended: the last event of a run. */
