@@ -180,6 +180,9 @@ pub struct TokenUsage {
     /// What of the output were thoughts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// Input and output.
+    /// Tokens of tool use, where the agent counts them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_tokens: Option<u64>,
+    /// Input, output and tool use.
     pub total_tokens: u64,
 }

@@ -133,7 +133,7 @@ fn codex_records_without_a_kind_are_read() {
     );
 }
 
-fn claude(kind: &str, uuid: &str, message: Value) -> Value {
+fn claude(kind: &str, uuid: &str, message: &Value) -> Value {
     json!({"type": kind, "uuid": uuid, "sessionId": "s", "cwd": "/w", "version": "2.1.197", "isSidechain": true,
         "agentId": "a1", "timestamp": "2026-11-01T10:00:00Z", "message": message})
 }
@@ -149,7 +149,7 @@ fn a_subagents_log_has_a_root_and_its_own_model() {
         claude(
             "assistant",
             uuid,
-            json!({"id": "m", "role": "assistant", "model": "small", "content": [block],
+            &json!({"id": "m", "role": "assistant", "model": "small", "content": [block],
             "stop_reason": null, "usage": {"input_tokens": 1, "output_tokens": 1}}),
         )
     };
@@ -159,7 +159,7 @@ fn a_subagents_log_has_a_root_and_its_own_model() {
         "claude:log",
         &[
             main,
-            claude("user", "u1", json!({"role": "user", "content": "look around"})),
+            claude("user", "u1", &json!({"role": "user", "content": "look around"})),
             block("u2", json!({"type": "thinking", "thinking": "hm"})),
             block("u3", json!({"type": "text", "text": "I see"})),
         ],
@@ -182,7 +182,7 @@ fn the_text_blocks_of_a_record_are_one_message() {
     let record = claude(
         "assistant",
         "u",
-        json!({"id": "m", "role": "assistant", "model": "x", "stop_reason": "tool_use",
+        &json!({"id": "m", "role": "assistant", "model": "x", "stop_reason": "tool_use",
         "content": [text("one "), text("two"), call, text(" three")]}),
     );
     let events = trace("claude:log", &[record]);
@@ -228,7 +228,7 @@ fn records_that_share_a_line_are_each_an_event() {
         .to_string()
     };
     let (one, two, three) = (user("u1", "one"), user("u2", "two"), user("u3", "three"));
-    let torn = &two[..two.len() / 2];
+    let torn = two.get(..two.len() / 2).unwrap();
     let input = format!("{one}{two}\n{torn}{three}\n");
     let events = binary::run(&["translate", "--from", "claude:log", "--to", "events"], input.as_bytes()).ok();
     let natives: Vec<Value> =

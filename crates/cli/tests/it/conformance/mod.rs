@@ -9,7 +9,6 @@ mod repetition;
 mod split;
 mod truncated;
 mod unknown;
-mod usage;
 
 use switchboard_testkit::{
     check::Checker,

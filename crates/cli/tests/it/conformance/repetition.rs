@@ -47,7 +47,7 @@ fn repeated(events: &[Event]) -> Option<Broken> {
         if reply.is_none() && said.iter().any(|(reply, known)| reply.is_some() && *known == text) {
             return broken("what a reply said is not said again without it");
         }
-        if reply.is_some() && said.iter().any(|known| *known == (reply, text)) {
+        if reply.is_some() && said.contains(&(reply, text)) {
             return broken("a reply says a text once");
         }
         if !before.insert((reply, event.item.as_ref())) {

@@ -61,7 +61,6 @@ fn a_session_is_told_from_its_beginning_to_its_end() {
             "cli_connected",
             "status_change",
             "session_update",
-            "assistant",
             "tool_progress",
             "permission_request",
             "session_update",

@@ -25,7 +25,6 @@ fn the_status_follows_turns_and_requests() {
     assert_eq!(
         told(&messages),
         [
-            "assistant",
             "tool_progress",
             "permission_request",
             "requires_action",
