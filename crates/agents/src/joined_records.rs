@@ -167,6 +167,10 @@ mod tests {
         split_joined_records(line.as_bytes()).into_iter().map(|piece| std::str::from_utf8(piece).unwrap()).collect()
     }
 
+    fn beginning(record: &str, length: usize) -> &str {
+        record.get(..length).unwrap()
+    }
+
     const FIRST: &str = r#"{"type":"assistant","uuid":"a1","message":{"id":"m\u00e9","content":[{"type":"text","text":"a \"{\" b\\"}],"usage":{"n":[1,-2.5e3,null,true]}},"timestamp":"t"}"#;
     const SECOND: &str = r#"{"type":"user","uuid":"u2","message":{"content":"go on {\"x\":1}"},"timestamp":"t"}"#;
 
@@ -177,13 +181,14 @@ mod tests {
             pieces(&format!("{FIRST} {SECOND}{FIRST}\r")),
             [FIRST, &format!(" {SECOND}"), &format!("{FIRST}\r")]
         );
-        assert_eq!(pieces(&format!("{FIRST}{}", &SECOND[..30])), [FIRST, &SECOND[..30]]);
+        let torn = beginning(SECOND, 30);
+        assert_eq!(pieces(&format!("{FIRST}{torn}")), [FIRST, torn]);
     }
 
     #[test]
     fn a_record_behind_a_torn_one_is_found_wherever_that_was_torn() {
         for cut in (1..FIRST.len()).filter(|cut| FIRST.is_char_boundary(*cut)) {
-            let torn = &FIRST[..cut];
+            let torn = beginning(FIRST, cut);
             assert_eq!(pieces(&format!("{torn}{SECOND}")), [torn, SECOND], "{torn}");
             assert_eq!(pieces(&format!("{torn}{SECOND}{FIRST}")), [torn, SECOND, FIRST], "{torn}");
             assert_eq!(pieces(&format!("{SECOND}{torn}{SECOND}")), [SECOND, torn, SECOND], "{torn}");
@@ -201,7 +206,8 @@ mod tests {
     #[test]
     fn what_is_one_record_or_text_stays_whole() {
         for cut in 0..=FIRST.len() {
-            assert!(pieces(&FIRST[..cut]).is_empty(), "a torn record has no records in it: {}", &FIRST[..cut]);
+            let torn = beginning(FIRST, cut);
+            assert!(pieces(torn).is_empty(), "a torn record has no records in it: {torn}");
         }
         for line in [
             "",
@@ -224,9 +230,10 @@ mod tests {
     fn a_line_without_an_end_ends_with_a_record_if_nothing_can_change_that() {
         assert!(ends_with_record(FIRST.as_bytes()));
         assert!(ends_with_record(format!("{FIRST}{SECOND}").as_bytes()));
-        assert!(ends_with_record(format!("{}{SECOND}", &FIRST[..70]).as_bytes()));
+        assert!(ends_with_record(format!("{}{SECOND}", beginning(FIRST, 70)).as_bytes()));
         for cut in 1..FIRST.len() {
-            assert!(!ends_with_record(&FIRST.as_bytes()[..cut]), "{}", &FIRST[..cut]);
+            let torn = beginning(FIRST, cut);
+            assert!(!ends_with_record(torn.as_bytes()), "{torn}");
         }
         // The record may be a value, with more to come.
         let open = format!("{{\"type\":{SECOND}");
