@@ -6,13 +6,17 @@ import { PROTOCOLS } from "./protocols.mjs";
 
 const [testkit] = process.argv.slice(2);
 mkdirSync("recorded", { recursive: true });
-for (const { file, told } of PROTOCOLS) {
+for (const { file, told, open } of PROTOCOLS) {
   const [[message, schema]] = Object.entries(told);
   const printed = execFileSync(testkit, ["recorded", schema], { encoding: "utf8", maxBuffer: 1 << 30 });
   const lines = [...new Set(printed.trim().split("\n"))];
   // One statement each: of a list the compiler would first look for the type of all.
-  const checks = lines.map((line) => `void (${JSON.stringify(JSON.parse(line))} satisfies ${message});`);
-  const head = `import type { ${message} } from "@switchboard/protocols/${file}";`;
+  const checks = lines.map((line) => {
+    const value = JSON.parse(line);
+    return `void (${JSON.stringify(value)} satisfies ${open?.matches(value) ? open.type : message});`;
+  });
+  const types = [message, ...(open ? [open.type] : [])].join(", ");
+  const head = `import type { ${types} } from "@switchboard/protocols/${file}";`;
   writeFileSync(`recorded/${file}.ts`, [head, ...checks, ""].join("\n"));
   console.log(`${lines.length} recorded messages of ${file}`);
 }

@@ -14,7 +14,7 @@ pub const AGENT: Agent = Agent {
     provider: "anthropic",
     program: Some("claude"),
     install: Some("npm install -g @anthropic-ai/claude-code"),
-    versions: Some(Versions { args: &["--version"], oldest: "2.1.0", tested: "2.1.197" }),
+    versions: Some(Versions { args: &["--version"], oldest: "2.1.0", tested: "2.1.326" }),
     abilities: Abilities {
         streaming: true,
         reasoning: true,

@@ -5,7 +5,7 @@ use switchboard_event::{Change, ChangeKind, Command, Content, Details, Item, Sta
 use super::{assistant::piece, errors};
 use crate::{Json, Object, Scribe, diff};
 
-/// A `tool_result` block and the structured result beside it. Subagents' results have none. `refused` is what fields say
+/// A `tool_result` block and the structured result of the same record. Subagents' results have none. `refused` is what fields say
 /// about that; where they say nothing, the words tell.
 pub fn of_tool(
     mut item: Item,

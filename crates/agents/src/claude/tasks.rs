@@ -37,7 +37,7 @@ impl Tasks {
         self.running.retain(|known| **known != *task);
     }
 
-    /// Something runs beside the conversation.
+    /// Something runs in the background.
     pub fn is_any_running(&self) -> bool {
         !self.running.is_empty()
     }

@@ -82,7 +82,7 @@ const FILE_VERBS: &[(FileOp, &[&str])] = &[
     (FileOp::Read, &["cat", "find", "get", "glob", "grep", "list", "ls", "open", "read", "search", "stat", "view"]),
 ];
 
-/// Arguments that only tools of one sort take, beside the file.
+/// Arguments besides the file that only one kind of tool takes.
 const FILE_ARGUMENTS: &[(FileOp, &[&str])] = &[
     (FileOp::Modify, &["diff", "edits", "new_string", "new_str", "old_string", "old_str", "patch"]),
     (FileOp::Move, &["destination", "new_path", "to"]),

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Messages, Projection};
 
-/// So many things about a session wait for its first user message at most.
+/// Maximum number of records about a session that wait for its first user message.
 const MAX_EARLY_METAS: usize = 64;
 
 /// So much of their records waits with them: the state of a projection is saved often.

@@ -58,7 +58,7 @@ pub struct Prompts {
     subagents: Vec<Id>,
 }
 
-/// So many subagents are remembered: those that can be at work at once.
+/// Maximum number of remembered subagents: those that can be at work at once.
 const MAX_SUBAGENTS: usize = 64;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Prompts {
         self.is_new(text, if early { By::Early } else { By::Item })
     }
 
-    /// Whether a message to a subagent says what it is to do. Nobody typed that, and it comes first.
+    /// Whether a message to a subagent says what it is to do. It comes first and was not typed by the user.
     pub fn is_of_subagent(&mut self, message: &UserMessage, event: &Event) -> bool {
         let Some(subagent) = event.thread.as_ref().or(event.parent.as_ref()) else { return false };
         if self.subagents.contains(subagent) {

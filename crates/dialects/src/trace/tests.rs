@@ -56,14 +56,15 @@ fn every_event_says_where_it_comes_from() {
     );
     assert_eq!(messages[0]["project_hash"], "d1bb8ca354673cd575d31d952490058c9943aef39d5a9553fb4a21ab7a59a19d");
     let prompt = json!({"kind": "turn.started", "turn": 1, "data": {"prompt": "go"}});
-    let unknown = project(&DIALECT, &[json!({"kind": "session.started", "data": {"run": 1}}), prompt.clone()]);
+    let start = json!({"kind": "session.started", "data": {"run": 1}});
+    let unknown = project(&DIALECT, &[start, prompt.clone(), completed_turn()]);
     assert_eq!(
-        fields(&unknown[1..], &["source", "session_id", "project_root", "project_hash", "model"]),
+        fields(&unknown[1..2], &["source", "session_id", "project_root", "project_hash", "model"]),
         json!([["sample", "s1", null, NO_PROJECT, null]])
     );
     let named = json!({"kind": "session.started", "data": {"run": 1, "info": {"cwd": "/w", "project_hash": "own"}}});
-    let named = project(&DIALECT, &[named, prompt]);
-    assert_eq!(fields(&named[1..], &["project_root", "project_hash"]), json!([["/w", "own"]]));
+    let named = project(&DIALECT, &[named, prompt, completed_turn()]);
+    assert_eq!(fields(&named[1..2], &["project_root", "project_hash"]), json!([["/w", "own"]]));
 }
 
 /// The hash of nothing.

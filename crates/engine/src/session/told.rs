@@ -112,7 +112,7 @@ impl Actor {
         }
     }
 
-    /// What the settings or an earlier answer decide; nothing if somebody is to be asked.
+    /// What the settings or an earlier answer decide; nothing if a client must be asked.
     fn verdict(&self, request: &RequestOpened, keys: &[ApprovalKey], is_mcp: bool) -> Option<Verdict> {
         let verdict = match policy::decide(&self.parts.config, &self.parts.workspace, request, is_mcp) {
             Verdict::Ask if self.approvals.covers(keys) => Verdict::Allow,

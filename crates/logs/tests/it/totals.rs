@@ -1,4 +1,4 @@
-//! Totals that an agent keeps beside its transcripts: calls that are in no transcript count, and nothing counts twice.
+//! Totals that an agent keeps next to its transcripts: calls that are in no transcript count, and nothing counts twice.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -62,7 +62,7 @@ impl Service {
     /// Writes into a session that runs here that fields of a request were ignored.
     pub(crate) async fn remark_ignored(&self, id: &str, fields: &[String]) {
         if let (Some(text), Some(session)) = (describe_ignored(fields), self.engine().session(id)) {
-            // One that has just ended has nobody to tell.
+            // A session that has just ended takes no notice.
             drop(session.remark(text).await);
         }
     }
@@ -159,7 +159,7 @@ impl Service {
         fits(&stored.agent, wanted)?;
         unchanged(&wanted.config, &stored)?;
         for remark in &wanted.remarks {
-            // One that has just ended has nobody to tell.
+            // A session that has just ended takes no notice.
             drop(session.remark(remark.clone()).await);
         }
         let prompt = wanted.prompt.clone().unwrap_or_default();

@@ -20,7 +20,7 @@ pub const AGENT: Agent = Agent {
     provider: "openai",
     program: Some("codex"),
     install: Some("npm install -g @openai/codex"),
-    versions: Some(Versions { args: &["--version"], oldest: "0.150.0", tested: "0.166.0" }),
+    versions: Some(Versions { args: &["--version"], oldest: "0.150.0", tested: "0.169.0" }),
     abilities: Abilities {
         streaming: true,
         reasoning: true,

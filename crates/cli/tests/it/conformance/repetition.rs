@@ -21,7 +21,7 @@ fn every_dialect_tells_what_was_used() {
     });
 }
 
-/// A message that repeats another. A model may say the same in two replies, but nobody else says it for the model, one
+/// A message that repeats another. A model may say the same in two replies, but no other record says it for the model, one
 /// reply does not say it twice, and no reply goes on from all that the one right before it said.
 fn repeated(events: &[Event]) -> Option<Broken> {
     let mut said: Vec<(Option<&Id>, &str)> = Vec::new();
