@@ -10,6 +10,10 @@ wire.onmessage = ({ data }) => {
     if (content.type === "text") console.log(content.text);
     if (content.type === "tool_use") console.log(`[${content.name}]`, content.input);
   }
+  // Claude Code calls tools in content blocks; the calls of other agents are messages of their own.
+  if (message.type === "tool_progress" && message.metadata.input !== undefined) {
+    console.log(`[${message.metadata.tool_name}]`, message.metadata.input);
+  }
   if (message.type === "permission_request") {
     wire.send(JSON.stringify({ type: "approval", id: message.metadata.request_id, decision: "accept" }));
   }
