@@ -312,7 +312,7 @@ impl Live {
         (TurnStatus::Failed, stop, Some(fault))
     }
 
-    /// Some commands answer in the result alone. Others repeat what was said.
+    /// Some commands answer in the result alone. Other results repeat the text of the turn.
     fn local_answer(&mut self, fields: &Object<'_>, status: TurnStatus, scribe: &mut Scribe) {
         let answer = fields.filled("result").filter(|_| status == TurnStatus::Completed && !self.has_said());
         if let Some(answer) = answer {

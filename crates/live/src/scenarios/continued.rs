@@ -126,7 +126,7 @@ pub fn resumed(trial: &Trial<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was said before a conversation was cleared is not heard of any more, however often the session is continued.
+/// After `/clear`, the model gets nothing of the earlier conversation, however often the session is continued.
 pub fn cleared(trial: &Trial<'_>) -> anyhow::Result<()> {
     let flags = ["--approval", "auto-all"];
     trial.run("[[text apricot]] x", &flags)?.ends(0, EndReason::Completed)?;

@@ -53,7 +53,7 @@ impl Log {
                 (Some((Shown::Text, _)), _) if text.is_some() => {
                     self.say(reply.as_ref(), text.take().unwrap_or_default(), scribe);
                 }
-                // It was said with the first; the ids of other blocks count it all the same.
+                // Its text is part of the first block's message. It is numbered so that the ids of later blocks stay the same.
                 (Some((Shown::Text, _)), Some(reply)) => drop(self.number(reply)),
                 (Some((Shown::Text, _)), None) => {}
                 _ => self.block(reply.as_ref(), block, scribe),
