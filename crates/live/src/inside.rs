@@ -104,7 +104,7 @@ pub fn answer(request: &RequestOpened, decision: Decision) -> Answer {
 
 impl Watched<'_> {
     /// Waits for the next event that is wanted.
-    pub fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Event) -> Option<T>) -> anyhow::Result<T> {
+    pub fn wait<T>(&mut self, what: &str, mut wanted: impl FnMut(&Event) -> Option<T>) -> anyhow::Result<T> {
         let Self { follower, events, seen, inside, .. } = self;
         let search = async {
             loop {

@@ -7,7 +7,7 @@ use switchboard_event::{ApprovalMode, Body, Details, EndReason, Event, Item, Out
 use crate::{
     heard::Heard,
     inside::{Inside, answer, staying},
-    scenarios::stops::is_text,
+    scenarios::stops::{appended_text, is_text},
     trial::{Trial, abilities},
 };
 
@@ -19,7 +19,12 @@ pub fn session(trial: &Trial<'_>) -> anyhow::Result<()> {
     let mut watched = inside.start(request)?;
     watched.turn()?;
     watched.prompt("[[text the second]] [[hold]] [[text half]] x")?;
-    watched.wait("a text", |event| is_text(event).then_some(()))?;
+    // The model holds here. Earlier, a prompt that steers could cut the text after its first word.
+    let mut text = String::new();
+    watched.wait("the second text", |event| {
+        text.push_str(appended_text(event));
+        text.contains("the second").then_some(())
+    })?;
     watched.prompt("[[text the third]] x")?;
     model.release();
     watched.wait("the third text", |event| says(event, "the third").then_some(()))?;

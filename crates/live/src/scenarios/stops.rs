@@ -21,7 +21,15 @@ const HALF: &str = "[[text these words come]] [[hold]] [[text and these do not]]
 
 /// Some of the answer has come.
 pub fn is_text(event: &Event) -> bool {
-    matches!(&event.body, Body::ItemDelta(delta) if matches!(delta, Delta::Append { field: Field::Text, .. }))
+    !appended_text(event).is_empty()
+}
+
+/// The text that an event appends to a message, empty if none.
+pub fn appended_text(event: &Event) -> &str {
+    match &event.body {
+        Body::ItemDelta(Delta::Append { field: Field::Text, text, .. }) => text,
+        _ => "",
+    }
 }
 
 /// A message of the agent has come, in pieces or whole.
