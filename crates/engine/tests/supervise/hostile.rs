@@ -399,6 +399,28 @@ fn a_stopped_supervisor_cannot_prevent_the_end() {
     }
 }
 
+#[test]
+fn a_hidden_file_may_vanish_while_the_session_starts() {
+    let lab = Lab::new();
+    let workspace = lab.open_directory("workspace");
+    let sockets: Vec<_> = (0..200).map(|number| workspace.join(format!("{number}.sock"))).collect();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let settings: Vec<_> = sockets.iter().map(|path| setting("x", path)).chain([setting("w", &workspace)]).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                sockets.iter().for_each(|path| fs::write(path, "").unwrap());
+                sockets.iter().for_each(|path| fs::remove_file(path).unwrap());
+            }
+        });
+        let runs: Vec<_> = (0..20).map(|_| lab.run(User::Current, &settings, "echo tried")).collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        for lines in runs {
+            assert!(lines.iter().any(|line| line == "tried"), "{lines:?}");
+        }
+    });
+}
+
 /// A control group that belongs to a user, as systemd delegates one. Only root can make it.
 struct DelegatedGroup(PathBuf);
 
@@ -467,12 +489,16 @@ fn a_control_group_is_cleared_after_its_owner_was_killed() {
     for user in User::all() {
         let Some(group) = DelegatedGroup::new(user) else { continue };
         // The orphan has dropped its mark and its parents, and everything that could kill it dies first. The pattern
-        // matches a whole command line: this script also contains the words.
+        // matches a whole command line: this script also contains the words. The holder is stopped before the
+        // supervisor dies, so that it cannot react. The other way around would wake a stopped supervisor: the kernel
+        // sends SIGCONT to a process group that loses its last parent.
         let sleep = unique_sleep();
         let script = format!(
             "(setsid sh -c 'setsid env -i /bin/sleep {sleep} & ' >/dev/null 2>&1 &)
              while ! pgrep -x -f '/bin/sleep {sleep}' >/dev/null; do sleep 0.01; done
-             kill -STOP $PPID; kill -9 $(ps -o ppid= -p $PPID) $PPID"
+             holder=$(ps -o ppid= -p $PPID)
+             setsid sh -c \"kill -STOP $holder; kill -9 $PPID $holder\" &
+             wait"
         );
         let mut holder = group.command(user, &lab.agent);
         holder.args(["shell", "free", &script]).env_clear().current_dir("/");

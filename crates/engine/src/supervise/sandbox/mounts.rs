@@ -20,6 +20,7 @@ use std::{
 
 use rustix::{
     fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat, statvfs},
+    io::Errno,
     mount::{
         MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
         mount_remount, unmount,
@@ -254,7 +255,11 @@ fn hide(paths: &[(PathBuf, bool)]) -> io::Result<()> {
         } else {
             mount_bind("/dev/null", path)
         };
-        hidden.map_err(context(format!("cannot hide {}", path.display())))?;
+        match hidden {
+            // It was removed since it was listed, as the socket of a process that ended is.
+            Err(Errno::NOENT) => {}
+            hidden => hidden.map_err(context(format!("cannot hide {}", path.display())))?,
+        }
     }
     Ok(())
 }
